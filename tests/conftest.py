@@ -7,6 +7,7 @@ from typing import cast
 import pytest
 from hypothesis import settings
 
+from tests.desk import desk, open_desk  # noqa: F401  (fixtures of the whole suite)
 from tests.pgserver import PostgresServer, PostgresUnavailableError, running_server
 
 IN_CI = os.environ.get("CI") == "true"

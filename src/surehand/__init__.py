@@ -1,0 +1,113 @@
+"""Surehand: the hand an agent acts with.
+
+A model can name the tool it wants. Surehand makes that call safe, allowed, done once, and provable.
+Names are imported when they are first used, so that `import surehand` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .approval import Approval
+    from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
+    from .compose import open_engine, open_project
+    from .engine import Engine, Pending
+    from .errors import (
+        ApprovalError,
+        AuditError,
+        BusinessError,
+        ConfigError,
+        NotAllowedError,
+        NotFoundError,
+        OutcomeUnknown,
+        PolicyError,
+        RegistryError,
+        SpecError,
+        StoreError,
+        SurehandError,
+        ToolError,
+        Unavailable,
+    )
+    from .event import Event
+    from .limits import Limits
+    from .normalize import Attachment, Output
+    from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
+    from .policy import Allow, Ask, Decision, Deny, PolicySource
+    from .ports import CallerResolver, Clock, Store
+    from .registry import Catalog, Registry
+    from .secrets import Secret
+    from .settings import Settings
+    from .spec import (
+        Definition,
+        Done,
+        Injected,
+        NotDone,
+        Parameter,
+        ParameterSchema,
+        Retry,
+        StillUnknown,
+        Tool,
+        ToolSpec,
+        bind_tool,
+        raw_tool,
+        tool,
+    )
+    from .types import Caller, Requirement
+    from .view import ToolView, ViewEntry
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "approval": ("Approval",),
+    "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
+    "compose": ("open_engine", "open_project"),
+    "engine": ("Engine", "Pending"),
+    "errors": (
+        "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
+        "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError", "Unavailable",
+    ),
+    "event": ("Event",),
+    "limits": ("Limits",),
+    "normalize": ("Attachment", "Output"),
+    "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
+    "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource"),
+    "ports": ("CallerResolver", "Clock", "Store"),
+    "registry": ("Catalog", "Registry"),
+    "secrets": ("Secret",),
+    "settings": ("Settings",),
+    "spec": (
+        "Definition", "Done", "Injected", "NotDone", "Parameter", "ParameterSchema", "Retry", "StillUnknown", "Tool",
+        "ToolSpec", "bind_tool", "raw_tool", "tool",
+    ),
+    "types": ("Caller", "Requirement"),
+    "view": ("ToolView", "ViewEntry"),
+}  # fmt: skip
+"""Room -> the public names that live in it."""
+
+_ROOM = {name: room for room, names in _HOME.items() for name in names}
+
+__all__ = [
+    "Allow", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment", "AuditError", "Block",
+    "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock", "ConfigError", "Decision",
+    "Definition", "Deny", "Done", "Engine", "Event", "Injected", "Interceptor", "Limits", "Modify", "NotAllowedError",
+    "NotDone", "NotFoundError", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
+    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunStep", "Secret",
+    "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "Tool", "ToolCall", "ToolError",
+    "ToolResult", "ToolSpec", "ToolView", "Unavailable", "ViewEntry", "Withhold", "bind_tool", "open_engine",
+    "open_project", "raw_tool", "tool",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    room = _ROOM.get(name)
+    if room is None:
+        raise AttributeError(f"module 'surehand' has no attribute {name!r}")
+    value = getattr(import_module(f".{room}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,94 @@
+"""An approval: one question about one call, and the answers to it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ..types import SELF, Caller, Requirement
+
+ApprovalStatus = Literal["open", "approved", "rejected", "expired", "consumed", "stale"]
+Verdict = Literal["approve", "reject"]
+
+
+class Vote(msgspec.Struct, frozen=True, kw_only=True):
+    """One person's answer."""
+
+    approver: str
+    """The person's id in the tenant."""
+    verdict: Verdict
+    groups: tuple[str, ...]
+    """The groups that this person counted for when they decided."""
+    reason: str
+    at_us: int
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True):
+    """One question, bound by its digest to exactly what will run."""
+
+    approval_id: str
+    call_id: str
+    tenant: str
+    requester: str
+    name: str
+    version: str
+    digest: str
+    needs: tuple[Requirement, ...]
+    status: ApprovalStatus = "open"
+    shown: bytes
+    """Sealed: what the approver sees."""
+    shown_hash: str
+    created_us: int
+    expires_us: int
+    decided_us: int | None = None
+    votes: tuple[Vote, ...] = ()
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that does not count."""
+
+    code: Literal["already_decided", "not_entitled", "expired"]
+    message: str
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision that counts, and what the approval becomes by it."""
+
+    vote: Vote
+    status: Literal["open", "approved", "rejected"]
+
+
+def count(approval: Approval, voter: Caller, verdict: Verdict, *, reason: str, now_us: int) -> Counted | Refused:
+    """What one person's answer does. Pure; the caller checked the tenant.
+
+    One person may count for every group they are in; the requester counts for `self` only; one reject ends it.
+    """
+    if approval.status != "open":
+        return Refused(code="already_decided", message=f"approval {approval.approval_id} is already {approval.status}")
+    if now_us >= approval.expires_us:
+        return Refused(code="expired", message=f"approval {approval.approval_id} expired before it was decided")
+    if any(vote.approver == voter.id for vote in approval.votes):
+        return Refused(code="already_decided", message=f"{voter.id} has already decided {approval.approval_id}")
+    groups = _groups_of(approval, voter)
+    if not groups:
+        wanted = ", ".join(sorted({need.group for need in approval.needs}))
+        return Refused(code="not_entitled", message=f"{voter.id} is not among those who may decide this ({wanted})")
+    vote = Vote(approver=voter.id, verdict=verdict, groups=groups, reason=reason, at_us=now_us)
+    if verdict == "reject":
+        return Counted(vote=vote, status="rejected")
+    met = {group for v in (*approval.votes, vote) if v.verdict == "approve" for group in v.groups}
+    return Counted(vote=vote, status="approved" if all(need.group in met for need in approval.needs) else "open")
+
+
+def _groups_of(approval: Approval, voter: Caller) -> tuple[str, ...]:
+    requester = voter.id == approval.requester
+    return tuple(
+        sorted(
+            {
+                need.group
+                for need in approval.needs
+                if (requester if need.group == SELF else need.group in voter.roles and not requester)
+            }
+        )
+    )

@@ -1,0 +1,260 @@
+"""What the audit rows of one call say, for people: `explain_call`.
+
+The facts of a row (all optional; unknown ones are ignored, so that old and new records are read alike):
+
+    name, version, contract_hash, binding_hash   which tool
+    view_digest                    what the caller could see
+    tool_call_id, step_index, position           where in the run
+    caller {id, agent, environment}              on whose behalf
+    arguments, args_hash           redacted summary; keyed hash
+    coercions                      values that validation changed, one entry each
+    decision {kind, policies, reasons, requirements}, policy_set   why it was allowed, denied or asked
+    key, attempt, started_us, finished_us        the effect
+    approval_id, digest, shown_hash, approver, verdict, reason     a person's answer
+    status, error_code, result_ref, evidence     how it ended
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, cast
+
+import msgspec
+
+from surehand.errors import RECOVERY, Code
+
+from .record import AuditRow
+
+Recovery = Literal["not_needed", "wait", "model", "engine", "person", "nobody"]
+"""Who can bring the call further: nothing is to be done; it goes on by itself or with an answer; the model with
+other arguments; the same call may be sent again; a person with evidence; nobody."""
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One row, in a sentence."""
+
+    at_us: int
+    kind: str
+    text: str
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """One person's answer."""
+
+    approval_id: str
+    approver: str
+    verdict: str
+    reason: str
+    at_us: int
+
+
+class CallStory(msgspec.Struct, frozen=True, kw_only=True):
+    """One call, told from its audit rows alone. Empty texts are what the rows do not say."""
+
+    call_id: str
+    tenant: str
+    name: str
+    version: str
+    contract_hash: str
+    caller: dict[str, Any]
+    arguments: Any
+    """Redacted summary."""
+    decision: str
+    """Such as `allow`."""
+    policies: tuple[str, ...]
+    reasons: tuple[str, ...]
+    policy_set: str
+    coercions: tuple[Any, ...]
+    """What validation changed; empty if the arguments were taken as they came."""
+    key: str
+    attempts: int
+    answers: tuple[Answer, ...]
+    status: str
+    """As of the last row."""
+    error_code: str
+    result_ref: str
+    effect: str
+    """In a sentence: whether it happened."""
+    recovery: Recovery
+    next: str
+    """In a sentence: what to do now."""
+    facts: dict[str, Any]
+    """Everything that the rows say, later ones over earlier ones."""
+    steps: tuple[Step, ...]
+
+
+def explain_call(rows: Iterable[AuditRow]) -> CallStory:
+    """Tells one call from its rows.
+
+    Args:
+        rows: All of the call, oldest first. A row whose body cannot be read is told as such.
+
+    Raises:
+        ValueError: There are no rows.
+    """
+    facts: dict[str, Any] = {}
+    steps: list[Step] = []
+    answers: list[Answer] = []
+    status = ""
+    row: AuditRow | None = None
+    for row in rows:
+        said = _facts(row)
+        status = _status(row.kind, said, status)
+        if row.kind == "approval.decided":
+            answers.append(_answer(row, said))
+        steps.append(Step(at_us=row.at_us, kind=row.kind, text=_sentence(row.kind, said)))
+        facts |= {name: value for name, value in said.items() if value is not None}
+    if row is None:
+        raise ValueError("a call without audit rows cannot be explained")
+    decision = _object(facts.get("decision"))
+    code = _text(facts, "error_code") if status not in ("ok", "waiting", "running") else ""
+    recovery, following = _next(status, code, facts)
+    return CallStory(
+        call_id=row.call_id or "",
+        tenant=row.tenant,
+        name=_text(facts, "name"),
+        version=_text(facts, "version"),
+        contract_hash=_text(facts, "contract_hash"),
+        caller=_object(facts.get("caller")),
+        arguments=facts.get("arguments"),
+        decision=_text(decision, "kind"),
+        policies=_texts(decision.get("policies")),
+        reasons=_texts(decision.get("reasons")),
+        policy_set=_text(facts, "policy_set"),
+        coercions=tuple(_list(facts.get("coercions"))),
+        key=_text(facts, "key"),
+        attempts=_number(facts, "attempt"),
+        answers=tuple(answers),
+        status=status,
+        error_code=code,
+        result_ref=_text(facts, "result_ref"),
+        effect=_effect(status, started=any(step.kind == "call.started" for step in steps), code=code),
+        recovery=recovery,
+        next=following,
+        facts=facts,
+        steps=tuple(steps),
+    )
+
+
+_STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied"}
+_SETTLES = frozenset(
+    {"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved", "approval.ended"}
+)
+
+
+def _status(kind: str, said: dict[str, Any], before: str) -> str:
+    # A replay, a late completion and a single answer are told, but do not move the call.
+    told = _text(said, "status") if kind in _SETTLES or kind in _STATUS else ""
+    return told or _STATUS.get(kind, before)
+
+
+def _answer(row: AuditRow, said: dict[str, Any]) -> Answer:
+    return Answer(
+        approval_id=_text(said, "approval_id"),
+        approver=_text(said, "approver"),
+        verdict=_text(said, "verdict"),
+        reason=_text(said, "reason"),
+        at_us=row.at_us,
+    )
+
+
+def _sentence(kind: str, said: dict[str, Any]) -> str:
+    outcome = " ".join(filter(None, (_text(said, "status"), _text(said, "error_code"))))
+    ended = f": {outcome}" if outcome else ""
+    tool = f"{_text(said, 'name')}@{_text(said, 'version')}".strip("@") or "the tool"
+    attempt = f", attempt {said['attempt']}" if _number(said, "attempt") else ""
+    match kind:
+        case "call.waiting":
+            return f"{tool} waits for an answer to {_text(said, 'approval_id') or 'a question'}"
+        case "approval.decided":
+            reason = f": {_text(said, 'reason')}" if _text(said, "reason") else ""
+            return f"{_text(said, 'approver') or 'somebody'} said {_text(said, 'verdict') or '?'}{reason}"
+        case "call.started":
+            return f"{tool} was about to start{attempt}"
+        case "call.late":
+            return f"the handler came back after its deadline{ended}"
+        case "call.resolved":
+            return f"settled by evidence{ended}"
+        case _:
+            return _SENTENCES.get(kind, kind) + ended
+
+
+_SENTENCES = {
+    "call.settled": "the handler's outcome was stored",
+    "call.finished": "the result was given",
+    "call.refused": "it was refused and never ran",
+    "call.replayed": "the stored result was given again",
+    "call.recovered": "the process that ran it was found dead",
+    "approval.ended": "the question ended without an answer",
+}
+
+
+def _effect(status: str, *, started: bool, code: str) -> str:
+    match status:
+        case "ok":
+            return "the tool ran and its effect, if it has one, happened once"
+        case "unknown":
+            return "the effect may or may not have happened"
+        case _ if code == "TOOL_OUTPUT_INVALID":
+            return "the tool ran and its effect, if it has one, happened once; its output was withheld"
+        case "running":
+            return "the tool was started; what came of it is not recorded yet"
+        case "error" if started and code not in ("TOOL_BUSINESS_ERROR", "TOOL_UNAVAILABLE"):
+            return "the tool was started and failed"
+        case _:
+            return "no effect happened"
+
+
+def _next(status: str, code: str, facts: dict[str, Any]) -> tuple[Recovery, str]:
+    match status:
+        case "ok":
+            return "not_needed", "nothing; the same call again is answered with the stored result while its key is kept"
+        case "waiting":
+            return "wait", f"somebody who is entitled to has to answer {_text(facts, 'approval_id') or 'the question'}"
+        case "running":
+            return "wait", "wait; if its process died, recovery finds the call and settles or reports it"
+        case "unknown":
+            key = _text(facts, "key")
+            look = f" (key {key})" if key else ""
+            return "person", f"look in the target system whether it happened{look}, then resolve the call with evidence"
+        case _:
+            return _after_failure(code)
+
+
+def _after_failure(code: str) -> tuple[Recovery, str]:
+    match RECOVERY.get(cast("Code", code), "nobody"):
+        case "model":
+            return "model", "the model may correct the call and send it as a new one"
+        case "engine":
+            return "engine", "the same call may be sent again unchanged"
+        case "nobody":
+            return "nobody", "nothing; sending it again does not change the answer"
+
+
+def _facts(row: AuditRow) -> dict[str, Any]:
+    try:
+        return _object(msgspec.json.decode(row.body))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {"reason": "the row cannot be read; run an audit verify"}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
+def _text(facts: dict[str, Any], name: str) -> str:
+    value = facts.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in _list(value))
+
+
+def _number(facts: dict[str, Any], name: str) -> int:
+    value = facts.get(name)
+    return value if isinstance(value, int) else 0

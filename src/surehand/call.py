@@ -1,0 +1,97 @@
+"""A tool call, its result, and what a handler may be told about the call it serves."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from .errors import ToolError
+from .types import Caller
+
+Status = Literal["waiting", "ready", "running", "ok", "error", "denied", "cancelled", "unknown"]
+"""A call's states in the ledger."""
+ResultStatus = Literal["pending", "ok", "error", "denied", "cancelled", "unknown"]
+"""What a caller sees: `pending` stands for waiting, ready and running."""
+
+OPEN: frozenset[Status] = frozenset({"waiting", "ready", "running"})
+"""States that a caller sees as `pending`."""
+
+
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model asked for."""
+
+    id: str
+    """The model's id of the call. Only ever echoed; never a key."""
+    name: str
+    arguments: dict[str, Any] | str = ""
+    """A JSON object, or its text exactly as the model wrote it. Empty text means no arguments."""
+    version: str | None = None
+    """A pinned version; `None` takes the catalog's current one."""
+
+
+class RunStep(msgspec.Struct, frozen=True, kw_only=True):
+    """The place of a call in a run: a stable key for calls that have no other."""
+
+    run_id: str
+    turn: int
+    """Counted from 0; recorded as `step_index`."""
+    position: int = 0
+    """Of the call within its turn, from 0."""
+
+
+class Artifact(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a result that is stored beside it."""
+
+    id: str
+    media_type: str
+    size_bytes: int
+    sha256: str
+
+
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model gets back for one call."""
+
+    call_id: str
+    """Ours, unique for ever."""
+    tool_call_id: str
+    """The model's id of the call."""
+    name: str
+    version: str | None
+    status: ResultStatus
+    content: str
+    """The text for the model; never empty."""
+    structured: Any = None
+    """The same result as a JSON value, where there is one."""
+    artifacts: tuple[Artifact, ...] = ()
+    error: ToolError | None = None
+    is_error: bool = False
+    """True for every status but `ok` and `pending`, and for an effect whose output had to be withheld."""
+    approval_id: str | None = None
+    replayed: bool = False
+    """Whether this is the stored result of an earlier identical call."""
+    display: str = ""
+    """For people: the tool's display text, filled in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallContext:
+    """What a handler may be told: the first argument of a raw handler, the source of runtime injections."""
+
+    call_id: str
+    caller: Caller
+    idempotency_key: str
+    """Stable over retries and repeats of the same call; send it to whatever deduplicates."""
+    deadline: float
+    """On the clock of `time.monotonic()`, in seconds."""
+    progress: Callable[[str], None]
+    """Tells people how far a long call is; thread-safe."""
+    logger: logging.LoggerAdapter[logging.Logger]
+
+    @property
+    def tenant(self) -> str:
+        """The caller's tenant."""
+        return self.caller.tenant

@@ -1,0 +1,9 @@
+"""The face of it all: one object that takes calls and answers for them."""
+
+from .approvals import Approvals, Pending
+from .engine import Engine
+from .records import Artifacts, Audit
+from .sync import SyncEngine
+from .unknown import Unknowns
+
+__all__ = ["Approvals", "Artifacts", "Audit", "Engine", "Pending", "SyncEngine", "Unknowns"]

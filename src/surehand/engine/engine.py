@@ -1,0 +1,298 @@
+"""`Engine`: the hand. Takes calls, resumes them, and gives access to what was decided and recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from ..audit import Anchor
+from ..call import OPEN, RunStep, ToolCall, ToolResult
+from ..errors import ConfigError, NotFoundError, PolicyError, tool_error
+from ..event import Event, Sink
+from ..pipeline import Hooks, Passage, Services, new_id, perform
+from ..policy import Policies, PolicySource
+from ..ports import Move
+from ..registry import Catalog, Registry
+from ..types import Caller
+from ..view import ToolView, World
+from .approvals import Approvals
+from .maintenance import Maintenance
+from .records import Artifacts, Audit
+from .resume import Resumption
+from .sync import SyncEngine
+from .unknown import Unknowns
+
+_log = logging.getLogger("surehand.engine")
+_POLL_S = 0.5
+
+
+class Engine:
+    """Made by `open_engine` or `open_project`; used as `async with engine:`.
+
+    Attributes:
+        registry: Where tools are published; the engine reads its catalog before each call.
+        approvals: Questions that wait for people.
+        unknown: Calls whose effect may or may not have happened.
+        audit: The record, and its verification.
+        artifacts: Parts of results that are kept beside them.
+        sync: The same for code without an event loop.
+    """
+
+    def __init__(
+        self, services: Services, registry: Registry, load: Callable[[Catalog], Policies], anchor: Anchor
+    ) -> None:
+        self.registry = registry
+        self.approvals = Approvals(services)
+        self.unknown = Unknowns(services)
+        self.audit = Audit(services, anchor, self._seal)
+        self.artifacts = Artifacts(services)
+        self.sync = SyncEngine(self)
+        self._s = services
+        self._load = load
+        self._catalog = registry.catalog
+        self._maintenance = Maintenance(services, anchor)
+        self._resumption = Resumption(services)
+        self._hooks: Hooks | None = None
+        self._open = False
+        self._changed = asyncio.Event()
+        services.sinks.append(self._wake)
+        registry.attach(self._list_allowed)
+
+    async def __aenter__(self) -> Self:
+        """Connects, finds open work of dead processes, and starts to look after itself.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        await self._s.store.open()
+        self._open = True
+        try:
+            await self._maintenance.start()
+        except BaseException:
+            await self._s.store.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Writes and seals what there is. Does not wait for a handler that hangs."""
+        await self.close()
+
+    async def close(self) -> None:
+        """See `__aexit__`; safe to call twice."""
+        if not self._open:
+            return
+        self._open = False
+        self._s.thread.close()
+        await self._s.recorder.drain()
+        await self._maintenance.stop()
+        await self._s.store.close()
+
+    # -- tools ----------------------------------------------------------------------------------------
+
+    async def view(self, caller: Caller) -> ToolView:
+        """The tools that a caller may see now. `.hidden` is for operators, not for models."""
+        return self._now().view(caller, now_us=self._s.clock.now_us())
+
+    def _list_allowed(self, caller: Caller) -> ToolView:
+        return self._now().view(caller, now_us=self._s.clock.now_us())
+
+    # -- calls ----------------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        call: ToolCall,
+        caller: Caller,
+        *,
+        run: RunStep | None = None,
+        idempotency_key: str | None = None,
+    ) -> ToolResult:
+        """One call, through the whole pipeline. Gives a result whatever happens to the call.
+
+        Args:
+            call: What the model asked for.
+            caller: On whose behalf, as the application authenticated them.
+            run: The call's place in a run; also its key, if it has no better one.
+            idempotency_key: The application's own name of this effect; scoped to tenant, caller and tool.
+
+        Raises:
+            ConfigError: The engine is not open.
+            asyncio.CancelledError: The task was cancelled. A started effect is settled first, as unknown if need be.
+        """
+        passage = Passage(
+            call=call,
+            caller=caller,
+            call_id=new_id("call"),
+            world=self._now(),
+            began_us=self._s.clock.now_us(),
+            run=run,
+            given_key=idempotency_key,
+        )
+        try:
+            result = await perform(passage, self._s)
+        except Exception:
+            return self._fault(passage)
+        if passage.entry is not None and passage.spec.stage == "draft":
+            self.registry.mark_used(passage.spec.name, passage.spec.version)
+        return result
+
+    async def call_many(
+        self, calls: Sequence[ToolCall], caller: Caller, *, run: RunStep | None = None
+    ) -> list[ToolResult]:
+        """Calls of one turn, at once; results in call order. A pending or failed one does not hold its siblings."""
+
+        def step(position: int) -> RunStep | None:
+            return None if run is None else msgspec.structs.replace(run, position=run.position + position)
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self.call(one, caller, run=step(i))) for i, one in enumerate(calls)]
+        return [task.result() for task in tasks]
+
+    async def resume(self, call_id: str, *, by: Caller) -> ToolResult:
+        """Runs a call that was approved, or reports how it stands. Safe to repeat; of a race all get one result.
+
+        Raises:
+            NotFoundError: No such call in `by`'s tenant.
+        """
+        world = self._now()
+        record = await self._s.store.get_call(by.tenant, call_id)
+        if record is None:
+            raise NotFoundError(f"there is no call {call_id!r}")
+        return await self._resumption.resume(record, by, world)
+
+    async def wait(self, call_id: str, *, by: Caller, timeout_s: float) -> ToolResult:
+        """Resumes the call as soon as it is decided; after `timeout_s` seconds gives what there is.
+
+        Raises:
+            NotFoundError: No such call in `by`'s tenant.
+        """
+        deadline = self._s.clock.monotonic() + timeout_s
+        while True:
+            changed = self._changed
+            result = await self.resume(call_id, by=by)
+            left_s = deadline - self._s.clock.monotonic()
+            if result.status != "pending" or left_s <= 0:
+                return result
+            try:
+                async with asyncio.timeout(min(left_s, _POLL_S)):
+                    await changed.wait()
+            except TimeoutError:
+                continue
+
+    # -- extension ------------------------------------------------------------------------------------
+
+    def hook(self, event: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Registers a function for `tool.pre` or `tool.post`.
+
+        Raises:
+            ConfigError: There is no such event.
+        """
+        if self._hooks is None:
+            self._hooks = Hooks()
+            self._s.interceptors.append(self._hooks)
+        hooks = self._hooks
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            hooks.add(event, function)
+            return function
+
+        return register
+
+    def on_event(self, sink: Sink) -> Callable[[], None]:
+        """Tells `sink` everything that happens. Returns what ends that."""
+        self._s.sinks.append(sink)
+        return lambda: self._s.sinks.remove(sink)
+
+    def set_policies(self, sources: Sequence[PolicySource], load: Callable[[Catalog], Policies]) -> None:
+        """Replaces the policies at once; `load` checks them against the catalog and keeps doing so.
+
+        Raises:
+            PolicyError: They do not load; the old ones stay.
+        """
+        policies = load(self._catalog)
+        self._load = load
+        self._s.world = World(self._s.world.catalog, policies)
+
+    @property
+    def policies(self) -> Policies:
+        """The policies in force."""
+        return self._now().policies
+
+    @property
+    def services(self) -> Services:
+        """What the stages work with, for those who build on the engine."""
+        return self._s
+
+    # -- inside ---------------------------------------------------------------------------------------
+
+    def _now(self) -> World:
+        if not self._open:
+            raise ConfigError("the engine is not open; use `async with engine:`")
+        catalog = self.registry.catalog
+        if catalog is not self._catalog:
+            self._take(catalog)
+        return self._s.world
+
+    def _take(self, catalog: Catalog) -> None:
+        """Reads a new catalog. Versions that the policies do not fit are held back; the rest holds at once."""
+        try:
+            world = World(catalog, self._load(catalog))
+        except PolicyError as error:
+            held = [key for key in catalog.entries if key not in self._s.world.catalog.entries]
+            if not held:
+                raise
+            _log.error("held back, since policies do not fit: %s: %s", held, error)
+            self._s.emit("engine.problem", where="policies", problem=str(error), held=[f"{n}@{v}" for n, v in held])
+            rest = catalog.without(held)
+            world = World(rest, self._load(rest))
+        self._catalog, self._s.world = catalog, world
+
+    async def _seal(self) -> None:
+        await self._s.recorder.drain()
+        await self._maintenance.seal()
+
+    def _wake(self, event: Event) -> None:
+        if event.kind in ("approval.decided", "call.finished"):
+            self._changed.set()
+            self._changed = asyncio.Event()
+
+    def _fault(self, p: Passage) -> ToolResult:
+        """A fault of the engine's own. What may have started is unknown."""
+        _log.exception("call %s failed inside the engine", p.call_id)
+        status = "error"
+        if p.record is not None and p.record.status in OPEN:
+            self._s.owed.append(
+                Move(
+                    tenant=p.caller.tenant,
+                    call_id=p.record.call_id,
+                    expect=("running",),
+                    expect_owner=self._s.owner,
+                    to="unknown",
+                    error_code="TOOL_OUTCOME_UNKNOWN",
+                )
+            )
+            status = "unknown"
+        error = tool_error(
+            "TOOL_OUTCOME_UNKNOWN" if status == "unknown" else "TOOL_ERROR",
+            f"`{p.call.name}` failed inside the engine; the details are in the operator's log. Do not repeat the call.",
+            tool=p.call.name,
+        )
+        return ToolResult(
+            call_id=p.call_id,
+            tool_call_id=p.call.id,
+            name=p.call.name,
+            version=p.call.version,
+            status=status,
+            content=error.message,
+            error=error,
+            is_error=True,
+        )
+
+
+__all__ = ["Engine"]

@@ -1,0 +1,136 @@
+"""`engine.audit` and `engine.artifacts`: what was recorded and kept, for those who may read it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+
+from ..audit import Anchor, AuditRow, CallStory, Report, explain_call, verify
+from ..call import Artifact
+from ..errors import NotAllowedError, NotFoundError
+from ..ledger import CallRecord
+from ..pipeline import Services
+from ..policy import Deny
+from ..types import Caller
+
+_PAGE = 1000
+
+
+class Audit:
+    """Reads and verifies the tamper-evident record."""
+
+    def __init__(self, services: Services, anchor: Anchor, seal: Callable[[], Awaitable[None]]) -> None:
+        self._s = services
+        self._anchor = anchor
+        self._seal = seal
+
+    async def seal(self) -> None:
+        """Puts everything recorded so far into the chain and repeats its signed end outside the database."""
+        await self._seal()
+
+    async def verify(self, tenant: str | None = None) -> list[Report]:
+        """Checks the chain of one tenant, or of all, against the signatures and the anchor. Changes nothing.
+
+        Returns:
+            One report a tenant; what is wrong is in `findings`, `ok` says whether there is any.
+        """
+        wanted = [tenant] if tenant is not None else await self._tenants()
+        return [await self._verify(one) for one in wanted]
+
+    async def _tenants(self) -> list[str]:
+        """Those of the database and those of the anchor: one of which every row was deleted is missing in the first."""
+        anchored = await asyncio.to_thread(self._anchor.tenants)
+        return sorted({*anchored, *await self._s.store.tenants()})
+
+    async def _verify(self, tenant: str) -> Report:
+        # The anchor first: what is sealed after it was read would look like a cut tail the other way round.
+        anchored = await asyncio.to_thread(self._anchor.read, tenant)
+        checkpoints = await self._s.store.checkpoints(tenant)
+        unsealed = await self._s.store.unsealed(tenant)
+        loop = asyncio.get_running_loop()
+        return await asyncio.to_thread(
+            lambda: verify(
+                tenant,
+                self._sealed(tenant, loop),
+                key=self._s.keyring.verify_key,
+                checkpoints=checkpoints,
+                anchored=anchored,
+                unsealed=unsealed,
+            )
+        )
+
+    def _sealed(self, tenant: str, loop: asyncio.AbstractEventLoop) -> Iterator[AuditRow]:
+        """All sealed rows, a page at a time, for a thread: memory stays bounded however long the chain is."""
+        after = 0
+        while True:
+            read = self._s.store.list_audit(tenant, after_seq=after, order="chain", limit=_PAGE)
+            page = asyncio.run_coroutine_threadsafe(read, loop).result()
+            if not page:
+                return
+            yield from page
+            after = page[-1].seq or after
+
+    async def list(self, *, by: Caller, limit: int = 100) -> list[AuditRow]:
+        """The newest records of the caller's tenant.
+
+        Raises:
+            NotAllowedError: Policy does not let the caller read the audit.
+        """
+        self._may_read(by)
+        return await self._s.store.list_audit(by.tenant, limit=limit)
+
+    async def story(self, call_id: str, *, by: Caller) -> CallStory:
+        """What happened to one call: version, decision, approval, effect, and what to do next.
+
+        Raises:
+            NotFoundError: Nothing is recorded of it in the caller's tenant.
+            NotAllowedError: It is somebody else's call and policy does not let the caller read the audit.
+        """
+        rows = await self._s.store.list_audit(by.tenant, call_id=call_id)
+        if not rows:
+            raise NotFoundError(f"nothing is recorded of a call {call_id!r}")
+        story = explain_call(rows)
+        if story.caller.get("id") != by.id:
+            self._may_read(by)
+        return story
+
+    async def calls(self, *, by: Caller, limit: int = 100) -> list[CallRecord]:
+        """The newest calls of the ledger in the caller's tenant.
+
+        Raises:
+            NotAllowedError: Policy does not let the caller read the audit.
+        """
+        self._may_read(by)
+        return await self._s.store.list_calls(by.tenant, limit=limit)
+
+    def _may_read(self, by: Caller) -> None:
+        decision = self._s.world.policies.may(by, "audit", None, now_ns=self._s.clock.now_us() * 1000)
+        if isinstance(decision, Deny):
+            raise NotAllowedError(f"{by.id} may not read the audit: {'; '.join(decision.reasons)}")
+
+
+class Artifacts:
+    """Parts of results that are kept beside them."""
+
+    def __init__(self, services: Services) -> None:
+        self._s = services
+
+    async def get(self, artifact_id: str, *, by: Caller) -> tuple[Artifact, bytes]:
+        """One artifact and its bytes, for the caller of the call it belongs to.
+
+        Raises:
+            NotFoundError: There is none, or it belongs to another caller.
+        """
+        stored = await self._s.store.get_artifact(by.tenant, artifact_id)
+        if stored is None or not await self._is_for(by, stored.call_id):
+            raise NotFoundError(f"there is no artifact {artifact_id!r}")
+        body = self._s.keyring.unseal(stored.body, context=f"artifact:{artifact_id}:{by.tenant}")
+        return stored.artifact, body
+
+    async def _is_for(self, by: Caller, call_id: str) -> bool:
+        record = await self._s.store.get_call(by.tenant, call_id)
+        if record is not None:
+            return by.same_person(record.caller)
+        await self._s.recorder.drain()
+        rows = await self._s.store.list_audit(by.tenant, call_id=call_id)
+        return bool(rows) and explain_call(rows).caller.get("id") == by.id

@@ -1,0 +1,72 @@
+"""`engine.unknown`: calls whose effect may or may not have happened, and the evidence that settles them."""
+
+from __future__ import annotations
+
+from ..errors import ConfigError, NotAllowedError, NotFoundError
+from ..ledger import CallRecord
+from ..pipeline import Services
+from ..pipeline.unknown import settle_by_check, settle_done, settle_not_done
+from ..policy import Allow
+from ..spec import Done, NotDone
+from ..types import Caller
+
+
+class Unknowns:
+    """Nothing but evidence settles an unknown call: the tool's own `status_check`, or a person who looked."""
+
+    def __init__(self, services: Services) -> None:
+        self._s = services
+
+    async def list(self, *, by: Caller) -> list[CallRecord]:
+        """Open unknown calls of the caller's tenant, newest first.
+
+        Raises:
+            NotAllowedError: Policy does not let the caller resolve calls.
+        """
+        self._may(by, None)
+        return await self._s.store.list_calls(by.tenant, statuses=("unknown",))
+
+    async def check(self, call_id: str, *, by: Caller) -> CallRecord:
+        """Asks the tool's `status_check` now; without one, or without an answer, the call stays unknown.
+
+        Raises:
+            NotFoundError: There is no such call in the caller's tenant.
+        """
+        record = await self._find(call_id, by)
+        return await settle_by_check(self._s, record, self._s.world) if record.status == "unknown" else record
+
+    async def resolve(self, call_id: str, outcome: Done | NotDone, *, by: Caller, evidence: str) -> CallRecord:
+        """A person says what happened, and how they know.
+
+        Raises:
+            ConfigError: `evidence` is empty, or `outcome` is neither `Done` nor `NotDone`.
+            NotFoundError: There is no such unknown call in the caller's tenant.
+            NotAllowedError: Policy does not let the caller resolve calls of this tool.
+        """
+        if not isinstance(outcome, Done | NotDone):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"resolve: {outcome!r} is not an outcome; pass Done(result) or NotDone()")
+        if not evidence.strip():
+            raise ConfigError("resolve: evidence is empty; say how you know what happened")
+        record = await self._find(call_id, by)
+        self._may(by, record)
+        if record.status != "unknown":
+            raise NotFoundError(f"call {call_id!r} is {record.status}, not unknown")
+        words = self._s.redactor.text(evidence)
+        if isinstance(outcome, Done):
+            entry = self._s.world.catalog.resolve(record.name, record.version)
+            tool = None if entry is None else entry.tool
+            return await settle_done(self._s, record, outcome, tool=tool, by=by, words=words)
+        return await settle_not_done(self._s, record, by=by, words=words)
+
+    async def _find(self, call_id: str, by: Caller) -> CallRecord:
+        record = await self._s.store.get_call(by.tenant, call_id)
+        if record is None:
+            raise NotFoundError(f"there is no call {call_id!r}")
+        return record
+
+    def _may(self, by: Caller, record: CallRecord | None) -> None:
+        entry = None if record is None else self._s.world.catalog.resolve(record.name, record.version)
+        spec = None if entry is None else entry.tool.spec
+        decision = self._s.world.policies.may(by, "resolve", spec, now_ns=self._s.clock.now_us() * 1000)
+        if not isinstance(decision, Allow):
+            raise NotAllowedError(f"{by.id} may not resolve calls: {'; '.join(decision.reasons)}")

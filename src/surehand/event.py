@@ -1,0 +1,35 @@
+"""What happens, as it happens: one stream of events that user interfaces and telemetry listen to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+EventKind = Literal[
+    "call.proposed",
+    "call.decided",
+    "call.waiting",
+    "call.started",
+    "call.progress",
+    "call.finished",
+    "approval.decided",
+    "engine.problem",
+]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that happened. Serialisable; holds redacted text only."""
+
+    kind: EventKind
+    at_us: int
+    tenant: str = ""
+    call_id: str = ""
+    tool_call_id: str = ""
+    name: str = ""
+    data: dict[str, Any] = {}
+
+
+Sink: TypeAlias = Callable[[Event], None]
+"""Called in the event loop's thread, in order. Must not block; what it raises is dropped."""

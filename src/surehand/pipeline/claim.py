@@ -1,0 +1,207 @@
+"""Stage 6: one transaction by key. A repeat answers for itself, a question waits, the rest is ours to run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..approval import Approval, digest
+from ..errors import SurehandError
+from ..ledger import CallRecord, effect_key, meaning
+from ..normalize import failures
+from ..policy import Ask
+from ..ports import Claim, Existing, Move
+from .passage import Passage, Stop
+from .services import Services, new_id
+from .trace import seal_json, stored_outcome, stored_result, trace
+from .unknown import recover_one, settle_by_check
+
+_ROUNDS = 3
+
+
+async def claim(p: Passage, s: Services) -> Stop | None:
+    """Fills `record` with a call that is ours to run now, or stops: pending, a replay, or refused."""
+    parts = effect_key(p.spec, p.final, p.caller, idempotency_key=p.given_key, run=p.run)
+    if parts is None and not p.spec.repeatable:
+        return p.refuse(
+            "POLICY_DENIED",
+            f"`{p.spec.name}` may take effect only once, and nothing says which effect this call is. "
+            "The application must pass idempotency_key= or run=, or the tool must declare key=.",
+            status="denied",
+        )
+    key = None if parts is None else s.keyring.keyed_hash(parts)
+    p.idempotency_key = key or p.call_id
+    p.args_hash = s.keyring.keyed_hash(p.arguments)
+    for _ in range(_ROUNDS):
+        order = _order(p, s, key)
+        try:
+            existing = await s.store.claim(order)
+        except SurehandError:
+            return _no_record(p, s, order.record)
+        if existing is None:
+            p.record = order.record
+            return _waiting(p, s) if order.approval is not None else _started(p, s)
+        stop = await _answer(p, s, existing)
+        if stop is not None:
+            return stop
+    return p.refuse("TOOL_DUPLICATE_REQUEST", "This call is being settled by another process; ask again.")
+
+
+def _order(p: Passage, s: Services, key: str | None) -> Claim:
+    now_us = s.clock.now_us()
+    asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
+    call_id = p.call_id
+    approval = ask(p, s, asks, call_id, now_us) if asks else None
+    record = CallRecord(
+        call_id=call_id,
+        tenant=p.caller.tenant,
+        caller=p.caller,
+        run_id=None if p.run is None else p.run.run_id,
+        step_index=None if p.run is None else p.run.turn,
+        position=None if p.run is None else p.run.position,
+        tool_call_id=p.call.id,
+        name=p.spec.name,
+        version=p.spec.version,
+        contract_hash=p.spec.contract_hash,
+        binding_hash=p.spec.binding_hash,
+        view_digest=p.world.view(p.caller, now_us=p.began_us).digest,
+        key=key,
+        idempotency_key=p.idempotency_key,
+        args_hash=p.args_hash,
+        status="waiting" if approval else "running",
+        arguments=seal_json(
+            s,
+            {"written": p.written, "arguments": p.arguments, "final": p.final},
+            tenant=p.caller.tenant,
+            call_id=call_id,
+            what="arguments",
+        ),
+        digest=approval.digest if approval else None,
+        approval_id=approval.approval_id if approval else None,
+        owner=None if approval else s.owner,
+        attempt=0 if approval else 1,
+        created_us=now_us,
+        started_us=None if approval else now_us,
+    )
+    p.record = record
+    p.started_us = record.started_us
+    row = trace(
+        p, s, "call.waiting" if approval else "call.started", shown_hash=approval.shown_hash if approval else None
+    )
+    p.record = None
+    return Claim(record=record, approval=approval, audit=(row,), now_us=now_us)
+
+
+def ask(p: Passage, s: Services, asks: tuple[Any, ...], call_id: str, now_us: int) -> Approval:
+    """A question about exactly this call."""
+    shown = {
+        "tool": p.spec.name,
+        "version": p.spec.version,
+        "description": p.spec.description,
+        "arguments": s.redactor.value(p.arguments, p.spec.parameters, names=True),
+        "injected": p.injected,
+        "written": None if p.written == p.arguments else s.redactor.value(p.written, p.spec.parameters, names=True),
+        "caller": {"id": p.caller.id, "agent": p.caller.agent, "environment": p.caller.environment},
+        "needs": [[one.policy_id, one.group, one.reason] for one in asks],
+    }
+    return Approval(
+        approval_id=new_id("apr"),
+        call_id=call_id,
+        tenant=p.caller.tenant,
+        requester=p.caller.id,
+        name=p.spec.name,
+        version=p.spec.version,
+        digest=digest(p.spec, p.final, p.caller, asks),
+        needs=asks,
+        shown=seal_json(s, shown, tenant=p.caller.tenant, call_id=call_id, what="shown"),
+        shown_hash=s.keyring.keyed_hash(shown),
+        created_us=now_us,
+        expires_us=now_us + int(s.limits.approval_ttl_s * 1_000_000),
+    )
+
+
+def _waiting(p: Passage, s: Services) -> Stop:
+    assert p.record is not None
+    s.emit(
+        "call.waiting",
+        caller=p.caller,
+        call_id=p.call_id,
+        tool_call_id=p.call.id,
+        name=p.spec.name,
+        approval_id=p.record.approval_id,
+    )
+    return pending(p.record)
+
+
+def _started(p: Passage, s: Services) -> None:
+    s.emit("call.started", caller=p.caller, call_id=p.call_id, tool_call_id=p.call.id, name=p.spec.name)
+
+
+def pending(record: CallRecord) -> Stop:
+    """A call that is in somebody else's hands."""
+    return Stop(status="pending", approval_id=record.approval_id, of=record)
+
+
+async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
+    """What the call that is already there says; `None` if the claim may be tried again."""
+    record = existing.record
+    alive = (existing.owner_seen_us or 0) >= s.clock.now_us() - int(s.limits.lease_s * 1_000_000)
+    match meaning(record, args_hash=p.args_hash, owner_alive=alive):
+        case "conflict":
+            return _conflict(p, record)
+        case "pending":
+            return pending(record)
+        case "duplicate":
+            return _duplicate(p, record)
+        case "replay":
+            return replay(p, s, record)
+        case "unknown":
+            if record.status == "running":
+                record = await recover_one(s, record)
+            if record.status == "unknown":
+                record = await settle_by_check(s, record, p.world)
+            return unknown(p, record) if record.status == "unknown" else None
+
+
+def replay(p: Passage, s: Services, record: CallRecord) -> Stop:
+    """The stored result. One that was settled by evidence has none yet: it is shaped from the outcome."""
+    if record.result is not None:
+        return Stop(status="ok", replay=stored_result(s, record), of=record)
+    p.record, p.outcome = record, stored_outcome(s, record)
+    return Stop(status="ok", of=record)
+
+
+def unknown(p: Passage, record: CallRecord) -> Stop:
+    """Nobody knows yet, and nobody guesses."""
+    return Stop(status="unknown", error=failures.outcome_unknown(p.spec, "lost"), of=record)
+
+
+def _conflict(p: Passage, record: CallRecord) -> Stop:
+    return p.refuse(
+        "IDEMPOTENCY_CONFLICT",
+        f"This effect of `{p.spec.name}` was already asked for with other arguments (call {record.call_id}). "
+        "Nothing was done. If this is meant to be another effect, it needs another key.",
+        call_id=record.call_id,
+    )
+
+
+def _duplicate(p: Passage, record: CallRecord) -> Stop:
+    return p.refuse(
+        "TOOL_DUPLICATE_REQUEST",
+        f"The same call of `{p.spec.name}` is running (call {record.call_id}). Do not repeat it; wait for its result.",
+        call_id=record.call_id,
+    )
+
+
+def _no_record(p: Passage, s: Services, record: CallRecord) -> Stop:
+    """Nothing was done. Should the row have been written after all, it is taken back when the store is there."""
+    s.owed.append(
+        Move(
+            tenant=record.tenant,
+            call_id=record.call_id,
+            expect=("running", "waiting"),
+            to="error",
+            error_code="TOOL_UNAVAILABLE",
+            release_key=True,
+        )
+    )
+    return Stop(status="error", error=failures.unavailable(p.spec, "the record of it could not be written"))

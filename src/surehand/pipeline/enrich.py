@@ -1,0 +1,58 @@
+"""Stage 4: what the model may not know, from the caller; then the tool's own business rules."""
+
+from __future__ import annotations
+
+import inspect
+from copy import deepcopy
+
+from ..errors import BusinessError
+from ..normalize import failures
+from ..runners import Job, Raised, Returned
+from ..spec import DATA_SOURCES
+from ..types import Caller
+from .passage import Passage, Stop
+from .services import Services
+
+
+async def enrich(p: Passage, s: Services) -> Stop | None:
+    """Completes `final`, then lets `check=` refuse it. Nothing changes a value after this."""
+    inject(p)
+    assert p.entry is not None
+    check = p.entry.tool.check
+    if check is None:
+        return None
+    runner = s.inline if inspect.iscoroutinefunction(check) else s.thread
+    arguments = deepcopy(p.final)
+    ended = await runner.run(Job(call=lambda: check(arguments), timeout_s=p.spec.timeout_s, late=lambda ended: None))
+    if isinstance(ended, Returned):
+        return None
+    if isinstance(ended, Raised) and isinstance(ended.error, BusinessError):
+        return Stop(status="error", error=failures.business(p.spec, ended.error))
+    problem = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Raised) else repr(ended)
+    s.emit(
+        "engine.problem",
+        caller=p.caller,
+        call_id=p.call_id,
+        name=p.spec.name,
+        where="check",
+        problem=s.redactor.text(problem),
+    )
+    return Stop(status="error", error=failures.crashed(p.spec, started=False))
+
+
+def inject(p: Passage) -> None:
+    """Fills `injected` and `final` from the caller as it is now."""
+    p.injected = {
+        name: caller_value(p.caller, source) for name, source in p.spec.injected.items() if source in DATA_SOURCES
+    }
+    p.final = {**p.arguments, **p.injected}
+
+
+def caller_value(caller: Caller, source: str) -> str:
+    """A data source of `Injected`."""
+    return {
+        "tenant": caller.tenant,
+        "caller.id": caller.id,
+        "agent": caller.agent,
+        "environment": caller.environment,
+    }[source]

@@ -1,0 +1,102 @@
+"""THE order of a call. Each stage is a file of its own; this one says when it runs, and nothing else does.
+
+     1 resolve    the name in this caller's view
+     2 parse      strict JSON, bounded
+       before     interceptors and `tool.pre`, on copies
+     3 validate   exact recorded coercions, defaults, the pinned schema
+     4 enrich     injected arguments, then the tool's own `check`
+     5 authorize  policy on the final arguments: Allow, Deny or Ask
+     6 claim      one transaction by key: a repeat answers for itself, a question waits, the rest is ours
+     7 start      the intent is durable; for an approved call everything is checked again
+     8 execute    runner, deadline, retry where the contract allows it
+     9 settle     the raw outcome is durable
+    10 shape      output schema, `tool.post` and `after`, redact, cap, text, record
+
+A read-only call that nobody must be asked about is not in the ledger: 6, 7 and 9 are in memory.
+A stage that returns a `Stop` sends the call straight to 10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from ..call import ToolResult
+from ..policy import Allow
+from .authorize import authorize
+from .before import before
+from .claim import claim
+from .enrich import enrich
+from .execute import execute
+from .parse import parse
+from .passage import Passage, Stop
+from .resolve import resolve
+from .services import Services
+from .settle import settle
+from .shape import note_cancelled, shape
+from .start import start
+from .validate import validate
+
+T = TypeVar("T")
+
+
+async def perform(p: Passage, s: Services) -> ToolResult:
+    """Takes one call from the model's words to its result. Raises `CancelledError` if the caller gives up."""
+    stop = await _prepare(p, s)
+    if stop is None and p.spec.read_only and isinstance(p.decision, Allow):
+        try:
+            await execute(p, s)
+        except asyncio.CancelledError:
+            note_cancelled(p, s)
+            raise
+    elif stop is None:
+        stop = await _to_the_end(p, _effect(p, s))
+    return await shape(p, s, stop)
+
+
+async def carry_on(p: Passage, s: Services, stop: Stop | None = None) -> ToolResult:
+    """Takes a call that waited for a person (`p.record`) on from the ledger. All of 1 to 5 holds as of today.
+
+    Args:
+        p: A passage made from the stored call.
+        s: The services.
+        stop: A reason not to run it that is known before stage 1.
+    """
+    stop = stop or await _prepare(p, s)
+    return await shape(p, s, await _to_the_end(p, _approved(p, s, stop)))
+
+
+async def _prepare(p: Passage, s: Services) -> Stop | None:
+    return resolve(p, s) or parse(p, s) or await before(p, s) or validate(p, s) or await enrich(p, s) or authorize(p, s)
+
+
+async def _effect(p: Passage, s: Services) -> Stop | None:
+    return await claim(p, s) or await _run(p, s)
+
+
+async def _approved(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
+    return await start(p, s, stop) or await _run(p, s)
+
+
+async def _run(p: Passage, s: Services) -> Stop | None:
+    await execute(p, s)
+    return await settle(p, s)
+
+
+async def _to_the_end(p: Passage, work: Coroutine[Any, Any, T]) -> T:
+    """Runs work that must not stop half-way. If the caller gives up, the handler is told, then the ledger."""
+    p.stop = asyncio.get_running_loop().create_future()
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if task.done():
+            raise
+        p.stop.set_result(None)
+        while not task.done():
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError:
+                continue
+        raise

@@ -1,0 +1,16 @@
+"""Stage 2: the model's text to a JSON object, strictly, within bounds. Nothing is repaired."""
+
+from __future__ import annotations
+
+from ..schema import ParseFailure, parse_arguments
+from .passage import Passage, Stop
+from .services import Services
+
+
+def parse(p: Passage, s: Services) -> Stop | None:
+    """Fills `arguments` and `written`."""
+    parsed = parse_arguments(p.call.arguments, limits=s.limits.arguments)
+    if isinstance(parsed, ParseFailure):
+        return p.refuse(parsed.code, parsed.message)
+    p.arguments = p.written = parsed
+    return None

@@ -1,0 +1,103 @@
+"""`Passage`: one call on its way through the stages, and `Stop`: why it leaves early."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..call import CallContext, ResultStatus, RunStep, ToolCall, ToolResult
+from ..errors import Code, ToolError, tool_error
+from ..ledger import CallRecord
+from ..normalize import Value
+from ..policy import Decision
+from ..registry import Entry
+from ..schema import Coercion
+from ..spec import ToolSpec
+from ..types import Caller, Requirement
+from ..view import World
+
+if TYPE_CHECKING:
+    from .interceptor import Interceptor
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a call goes no further. A value: stages return it, none raises it."""
+
+    status: ResultStatus
+    error: ToolError | None = None
+    approval_id: str | None = None
+    replay: ToolResult | None = None
+    """The stored result of the call that this one repeats."""
+    of: CallRecord | None = None
+    """The call in the ledger that answers for this one."""
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """How the handler ended, in the words of the ledger. Stored before anything else is done with it."""
+
+    status: ResultStatus
+    """`ok`, `error`, `unknown` or `cancelled`."""
+    value: Value | None = None
+    error: ToolError | None = None
+    attempt: int = 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Passage:
+    """Filled in stage by stage; a stage reads what earlier ones wrote and writes its own part."""
+
+    call: ToolCall
+    caller: Caller
+    call_id: str
+    world: World
+    began_us: int
+    run: RunStep | None = None
+    given_key: str | None = None
+    """The idempotency key that the application passed."""
+
+    # 1 resolve
+    entry: Entry | None = None
+    # 2 parse, 3 validate
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the model may write: parsed, then as hooks left it, then coerced and complete."""
+    written: dict[str, Any] | None = None
+    """What the model wrote, parsed; kept for the approver if it differs."""
+    coercions: tuple[Coercion, ...] = ()
+    # before
+    passed: list[Interceptor] = field(default_factory=list["Interceptor"])
+    """Interceptors whose `before` completed: their `after` runs, in reverse."""
+    hook_asks: list[Requirement] = field(default_factory=list[Requirement])
+    # 4 enrich
+    injected: dict[str, Any] = field(default_factory=dict[str, Any])
+    final: dict[str, Any] = field(default_factory=dict[str, Any])
+    """Exactly what policies judge, people approve and the handler gets."""
+    # 5 authorize
+    decision: Decision | None = None
+    # 6 claim
+    idempotency_key: str = ""
+    """What the handler is given; stable over repeats of the same effect."""
+    args_hash: str = ""
+    record: CallRecord | None = None
+    """The row in the ledger; `None` for a read-only call that nobody is asked about."""
+    # 7 start
+    started_us: int | None = None
+    # 8 execute
+    stop: asyncio.Future[None] | None = None
+    """Done when the caller gave up."""
+    context: CallContext | None = None
+    outcome: Outcome | None = None
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The contract of the resolved tool. Only after stage 1."""
+        assert self.entry is not None
+        return self.entry.tool.spec
+
+    def refuse(self, code: Code, message: str, *, status: ResultStatus = "error", **details: Any) -> Stop:
+        """A stop with an error of this tool."""
+        name = self.call.name if self.entry is None else self.spec.name
+        version = None if self.entry is None else self.spec.version
+        return Stop(status=status, error=tool_error(code, message, tool=name, version=version, **details))

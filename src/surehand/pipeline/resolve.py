@@ -1,0 +1,39 @@
+"""Stage 1: the name, or `name@version`, in this caller's view."""
+
+from __future__ import annotations
+
+import difflib
+
+from ..policy import Deny
+from .passage import Passage, Stop
+from .services import Services
+
+_NAMES_SHOWN = 20
+
+
+def resolve(p: Passage, s: Services) -> Stop | None:
+    """Finds the tool. A hidden tool and one that does not exist get the same answer."""
+    name, _, version = p.call.name.partition("@")
+    entry = p.world.catalog.resolve(name, p.call.version or version or None)
+    if entry is None or isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny):
+        return _not_found(p)
+    p.entry = entry
+    s.emit(
+        "call.proposed",
+        caller=p.caller,
+        call_id=p.call_id,
+        tool_call_id=p.call.id,
+        name=entry.tool.spec.name,
+        version=entry.tool.spec.version,
+    )
+    return None
+
+
+def _not_found(p: Passage) -> Stop:
+    names = p.world.view(p.caller, now_us=p.began_us).names
+    close = difflib.get_close_matches(p.call.name, names, n=1)
+    hint = f" Did you mean `{close[0]}`?" if close else ""
+    listed = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) or "none"
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    asked = p.call.name if len(p.call.name) <= 80 else p.call.name[:77] + "..."
+    return p.refuse("TOOL_NOT_FOUND", f"There is no tool `{asked}` here.{hint} Tools you can call: {listed}{more}.")

@@ -1,0 +1,125 @@
+"""`Services`: what the stages work with. Put together once, in `compose`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import uuid_utils
+
+from ..audit import AuditRow
+from ..event import Event, EventKind, Sink
+from ..limits import Limits
+from ..ports import CallerResolver, Clock, Move, Store
+from ..redact import Redactor
+from ..runners import Gate, InlineRunner, Runner, ThreadRunner
+from ..secrets import Keyring
+from ..spec import Tool
+from ..types import Caller
+from ..view import World
+from .interceptor import Interceptor
+
+
+class Recorder:
+    """Writes records that may reach the disk shortly after the result is returned, within a bound."""
+
+    def __init__(self, store: Store, *, pending: int) -> None:
+        self._store = store
+        self._bound = pending
+        self._pending: set[asyncio.Future[None]] = set()
+        self._failed = False
+
+    async def soon(self, row: AuditRow) -> None:
+        """Hands a record over. Waits for the disk only if too many are on their way, or if one failed.
+
+        Raises:
+            StoreError: The last record could not be written, and neither could this one.
+        """
+        future = asyncio.ensure_future(self._store.record([row]))
+        if self._failed or len(self._pending) >= self._bound:
+            await future
+            self._failed = False
+            return
+        self._pending.add(future)
+        future.add_done_callback(self._done)
+
+    async def drain(self) -> None:
+        """Waits until nothing is on its way."""
+        while self._pending:
+            await asyncio.wait(self._pending)
+
+    def _done(self, future: asyncio.Future[None]) -> None:
+        self._pending.discard(future)
+        if future.cancelled() or future.exception() is not None:
+            self._failed = True
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """Shared by all calls of one engine."""
+
+    world: World
+    """Read once per call; replaced as a whole."""
+    store: Store
+    keyring: Keyring
+    clock: Clock
+    limits: Limits
+    redactor: Redactor
+    resolver: CallerResolver
+    recorder: Recorder
+    inline: InlineRunner
+    thread: ThreadRunner
+    gate: Gate
+    owner: str
+    """Of this engine, as `Move.owner` knows it."""
+    interceptors: list[Interceptor] = field(default_factory=list[Interceptor])
+    sinks: list[Sink] = field(default_factory=list[Sink])
+    owed: list[Move] = field(default_factory=list[Move])
+    """Changes that the store did not take; made when it is there again."""
+    read_only_records: Literal["after", "before"] = "after"
+    """Whether the record of a read-only call is durable before its result is returned."""
+
+    def runner(self, tool: Tool) -> Runner:
+        """The runner that a tool's contract asks for."""
+        if tool.spec.runner == "thread" or (tool.spec.runner == "auto" and not tool.is_async):
+            return self.thread
+        return self.inline
+
+    def emit(
+        self,
+        kind: EventKind,
+        *,
+        caller: Caller | None = None,
+        call_id: str = "",
+        tool_call_id: str = "",
+        name: str = "",
+        **data: Any,
+    ) -> None:
+        """Tells all sinks; one that fails never harms the call."""
+        if not self.sinks:
+            return
+        event = Event(
+            kind=kind,
+            at_us=self.clock.now_us(),
+            tenant="" if caller is None else caller.tenant,
+            call_id=call_id,
+            tool_call_id=tool_call_id,
+            name=name,
+            data=data,
+        )
+        for sink in self.sinks:
+            _tell(sink, event)
+
+
+def _tell(sink: Callable[[Event], None], event: Event) -> None:
+    try:
+        sink(event)
+    except Exception:  # a listener's fault is not the call's
+        return
+
+
+def new_id(prefix: str) -> str:
+    """`prefix_` and a uuid7: unique, sorts by time, URL-safe."""
+    return f"{prefix}_{uuid_utils.uuid7().hex}"

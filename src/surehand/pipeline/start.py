@@ -1,0 +1,150 @@
+"""Stage 7, for a call that waited: everything is checked again, the approval is used up, the intent is durable.
+
+A call that nobody was asked about is started by the transaction of stage 6: nothing lies between.
+"""
+
+from __future__ import annotations
+
+from ..approval import digest
+from ..errors import Code, SurehandError, tool_error
+from ..normalize import failures
+from ..policy import Ask
+from ..ports import Move
+from ..types import Requirement
+from .claim import ask, pending
+from .passage import Passage, Stop
+from .services import Services
+from .trace import trace
+
+_STILL_TRUE: frozenset[Code] = frozenset({"POLICY_DENIED", "TOOL_NOT_FOUND", "HOOK_BLOCKED", "TOOL_BUSINESS_ERROR"})
+"""Refusals of stages 1 to 5 that mean the same after an approval. Any other means that something moved."""
+
+
+async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
+    """Moves `p.record` from ready to running, once; or ends it; or asks again.
+
+    Args:
+        p: A passage whose stages 1 to 5 ran again just now; `p.record` is the ready call.
+        s: The services.
+        stop: What those stages said.
+    """
+    record = p.record
+    assert record is not None
+    if stop is not None:
+        kept = stop.error is not None and stop.error.code in _STILL_TRUE
+        return await _end(p, s, stop if kept else _stale(p, "its arguments or checks are not the same any more"))
+    needs = p.decision.requirements if isinstance(p.decision, Ask) else ()
+    stored = await s.store.get_approval(record.tenant, record.approval_id or "")
+    if stored is None or stored.status != "approved":
+        return pending(record)
+    if needs and _question(needs) != _question(stored.needs):
+        return await _ask_again(p, s, needs)
+    if digest(p.spec, p.final, p.caller, needs) != record.digest:
+        return await _end(p, s, _stale(p, "the tool, its arguments, the policies or the caller changed"))
+    return await _start(p, s)
+
+
+def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str]]:
+    return sorted((need.policy_id, need.group, need.policy_hash) for need in needs)
+
+
+async def _start(p: Passage, s: Services) -> Stop | None:
+    record = p.record
+    assert record is not None
+    assert record.approval_id is not None
+    now_us = s.clock.now_us()
+    p.started_us = now_us
+    p.idempotency_key = record.idempotency_key
+    p.args_hash = record.args_hash
+    move = Move(
+        tenant=record.tenant,
+        call_id=record.call_id,
+        expect=("ready",),
+        to="running",
+        owner=s.owner,
+        attempt=record.attempt + 1,
+        started_us=now_us,
+        approval=(record.approval_id, ("approved",), "consumed"),
+        audit=(trace(p, s, "call.started"),),
+    )
+    try:
+        if not await s.store.move(move):
+            return pending(record)
+    except SurehandError:
+        s.owed.append(_take_back(move))
+        return Stop(status="error", error=failures.unavailable(p.spec, "its start could not be recorded"))
+    s.emit("call.started", caller=p.caller, call_id=record.call_id, tool_call_id=record.tool_call_id, name=record.name)
+    return None
+
+
+def _take_back(move: Move) -> Move:
+    assert move.approval is not None
+    return Move(
+        tenant=move.tenant,
+        call_id=move.call_id,
+        expect=("running",),
+        expect_owner=move.owner,
+        to="ready",
+        approval=(move.approval[0], ("consumed",), "approved"),
+    )
+
+
+async def _ask_again(p: Passage, s: Services, needs: tuple[Requirement, ...]) -> Stop:
+    """Policy asks something else now: the old yes does not answer it."""
+    record = p.record
+    assert record is not None
+    approval = ask(p, s, needs, record.call_id, s.clock.now_us())
+    await s.store.move(
+        Move(
+            tenant=record.tenant,
+            call_id=record.call_id,
+            expect=("ready",),
+            to="waiting",
+            approval=(record.approval_id or "", ("approved",), "stale"),
+            new_approval=approval,
+            new_digest=approval.digest,
+            contract_hash=p.spec.contract_hash,
+            binding_hash=p.spec.binding_hash,
+            audit=(
+                trace(p, s, "call.waiting", shown_hash=approval.shown_hash, reason="policy asks something else now"),
+            ),
+        )
+    )
+    fresh = await s.store.get_call(record.tenant, record.call_id)
+    return pending(fresh or record)
+
+
+def _stale(p: Passage, why: str) -> Stop:
+    record = p.record
+    assert record is not None
+    return Stop(
+        status="denied",
+        error=tool_error(
+            "APPROVAL_STALE",
+            f"What was approved is not what would run now: {why}. Nothing was done. "
+            "Call again to have it approved anew.",
+            tool=record.name,
+            version=record.version,
+        ),
+    )
+
+
+async def _end(p: Passage, s: Services, stop: Stop) -> Stop:
+    """The call will not run: its approval is void and its effect may be asked for again."""
+    record = p.record
+    assert record is not None
+    assert stop.error is not None
+    done = await s.store.move(
+        Move(
+            tenant=record.tenant,
+            call_id=record.call_id,
+            expect=("ready",),
+            to="denied" if stop.status == "denied" else "error",
+            error_code=stop.error.code,
+            finished_us=s.clock.now_us(),
+            release_key=True,
+            approval=(record.approval_id or "", ("approved",), "stale"),
+            audit=(trace(p, s, "call.refused", status="denied", error_code=stop.error.code),),
+        )
+    )
+    return stop if done else pending(record)

@@ -1,0 +1,127 @@
+"""What the audit keeps of a call: hashes, decisions and redacted summaries, never raw arguments or results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ..audit import AuditRow, Kind, audit_row
+from ..call import ToolResult
+from ..ledger import CallRecord
+from ..policy import Ask, Decision
+from ..types import Caller
+from .passage import Outcome, Passage
+from .services import Services, new_id
+
+
+def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
+    """One record of a call as far as it has come. `facts` are added, without floats."""
+    known: dict[str, Any] = {
+        "tool_call_id": p.call.id,
+        "name": p.call.name,
+        "version": p.call.version,
+        "caller": caller_facts(p.caller),
+        "step_index": None if p.run is None else p.run.turn,
+        "position": None if p.run is None else p.run.position,
+        "policy_set": p.world.policies.digest,
+        "view_digest": p.world.view(p.caller, now_us=p.began_us).digest,
+        "started_us": p.started_us,
+    }
+    if p.entry is not None:
+        known |= _tool_facts(p, s)
+    if p.record is not None:
+        known |= {
+            "key": p.record.key,
+            "approval_id": p.record.approval_id,
+            "digest": p.record.digest,
+            "attempt": p.record.attempt,
+        }
+    call_id = p.record.call_id if p.record is not None else p.call_id
+    return _row(s, kind, p.caller.tenant, call_id, None if p.run is None else p.run.run_id, {**known, **facts})
+
+
+def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: str | None, **facts: Any) -> AuditRow:
+    """A record of something that happened to a call outside its passage, such as a decision about it."""
+    return _row(s, kind, tenant, call_id, run_id, facts)
+
+
+def caller_facts(caller: Caller) -> dict[str, Any]:
+    """Who, without roles and scopes: the decision says what those led to."""
+    return {"id": caller.id, "agent": caller.agent, "environment": caller.environment}
+
+
+def decision_facts(decision: Decision) -> dict[str, Any]:
+    """A decision in the audit's words."""
+    facts: dict[str, Any] = {
+        "kind": type(decision).__name__.lower(),
+        "policies": list(decision.policies),
+        "reasons": list(decision.reasons),
+    }
+    if isinstance(decision, Ask):
+        facts["requirements"] = [[one.policy_id, one.group] for one in decision.requirements]
+    return facts
+
+
+def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:
+    spec = p.spec
+    schema = spec.parameters
+    return {
+        "name": spec.name,
+        "version": spec.version,
+        "contract_hash": spec.contract_hash,
+        "binding_hash": spec.binding_hash,
+        "arguments": s.redactor.summary(p.arguments, schema),
+        "args_hash": p.args_hash or s.keyring.keyed_hash(p.arguments),
+        "coercions": [[c.path, type(c.before).__name__, type(c.after).__name__] for c in p.coercions],
+        "decision": None if p.decision is None else decision_facts(p.decision),
+    }
+
+
+def _row(s: Services, kind: Kind, tenant: str, call_id: str, run_id: str | None, facts: dict[str, Any]) -> AuditRow:
+    return audit_row(
+        row_id=new_id("rec"),
+        tenant=tenant,
+        kind=kind,
+        call_id=call_id,
+        run_id=run_id,
+        at_us=s.clock.now_us(),
+        facts=facts,
+    )
+
+
+def seal_json(s: Services, value: Any, *, tenant: str, call_id: str, what: str) -> bytes:
+    """Encodes and seals one part of a call for the ledger; it opens only in that place."""
+    return s.keyring.seal(msgspec.msgpack.encode(value), context=_context(tenant, call_id, what))
+
+
+def unseal_json(s: Services, sealed: bytes, *, tenant: str, call_id: str, what: str) -> Any:
+    """What `seal_json` sealed, as plain values.
+
+    Raises:
+        StoreError: It was not sealed for this place, or was changed.
+    """
+    return msgspec.msgpack.decode(s.keyring.unseal(sealed, context=_context(tenant, call_id, what)))
+
+
+def _context(tenant: str, call_id: str, what: str) -> str:
+    return f"{what}:{call_id}:{tenant}"
+
+
+def stored_result(s: Services, record: CallRecord) -> ToolResult:
+    """The result that was given for a call."""
+    assert record.result is not None
+    data = unseal_json(s, record.result, tenant=record.tenant, call_id=record.call_id, what="result")
+    return msgspec.convert(data, ToolResult)
+
+
+def stored_outcome(s: Services, record: CallRecord) -> Outcome:
+    """How the handler of a call ended."""
+    assert record.outcome is not None
+    data = unseal_json(s, record.outcome, tenant=record.tenant, call_id=record.call_id, what="outcome")
+    return msgspec.convert(data, Outcome)
+
+
+def stored_arguments(s: Services, record: CallRecord) -> dict[str, Any]:
+    """`written`, `arguments` and `final` of a call."""
+    return unseal_json(s, record.arguments, tenant=record.tenant, call_id=record.call_id, what="arguments")

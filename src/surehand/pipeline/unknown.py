@@ -1,0 +1,146 @@
+"""Calls whose effect may or may not have happened: found after a crash, settled by evidence only."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ..call import Status
+from ..errors import tool_error
+from ..ledger import CallRecord
+from ..normalize import read_value
+from ..ports import Move
+from ..runners import Job, Raised, Returned
+from ..spec import Done, NotDone, Tool
+from ..types import Caller
+from ..view import World
+from .passage import Outcome
+from .services import Services
+from .trace import caller_facts, record_row, seal_json, stored_arguments
+
+CHECK_TIMEOUT_S = 30.0
+
+
+async def recover_one(s: Services, record: CallRecord) -> CallRecord:
+    """Takes a running call from a dead process. What may be repeated is free again, the rest is unknown.
+
+    Returns:
+        The call as it is now, whoever changed it.
+    """
+    entry = s.world.catalog.resolve(record.name, record.version)
+    repeatable = entry is not None and entry.tool.spec.repeatable
+    to: Status = "error" if repeatable else "unknown"
+    code = "TOOL_UNAVAILABLE" if repeatable else "TOOL_OUTCOME_UNKNOWN"
+    await s.store.move(
+        Move(
+            tenant=record.tenant,
+            call_id=record.call_id,
+            expect=("running",),
+            expect_owner=record.owner,
+            to=to,
+            error_code=code,
+            finished_us=s.clock.now_us(),
+            release_key=repeatable,
+            audit=(_row(s, "call.recovered", record, status=to, error_code=code, evidence="its process is gone"),),
+        )
+    )
+    return await s.store.get_call(record.tenant, record.call_id) or record
+
+
+async def settle_by_check(s: Services, record: CallRecord, world: World) -> CallRecord:
+    """Asks the tool's `status_check` about an unknown call. No check, no answer, a failing check: it stays unknown."""
+    entry = world.catalog.resolve(record.name, record.version)
+    if entry is None or entry.tool.status_check is None:
+        return record
+    evidence = await _ask(s, entry.tool, record)
+    if isinstance(evidence, Done):
+        return await settle_done(s, record, evidence, tool=entry.tool, by=None, words="status check: done")
+    if isinstance(evidence, NotDone):
+        return await settle_not_done(s, record, by=None, words="status check: not done")
+    return record
+
+
+async def _ask(s: Services, tool: Tool, record: CallRecord) -> Any:
+    check = tool.status_check
+    assert check is not None
+    arguments = stored_arguments(s, record)["final"]
+    key = record.idempotency_key
+    runner = s.inline if inspect.iscoroutinefunction(check) else s.thread
+    ended = await runner.run(
+        Job(call=lambda: check(arguments, key), timeout_s=CHECK_TIMEOUT_S, late=lambda ended: None)
+    )
+    if isinstance(ended, Returned):
+        return ended.value
+    problem = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Raised) else type(ended).__name__
+    s.emit(
+        "engine.problem",
+        call_id=record.call_id,
+        name=record.name,
+        where="status_check",
+        problem=s.redactor.text(problem),
+    )
+    return None
+
+
+async def settle_done(
+    s: Services, record: CallRecord, evidence: Done, *, tool: Tool | None, by: Caller | None, words: str
+) -> CallRecord:
+    """The effect happened: the call becomes `ok`, its result is what the evidence says."""
+    value = read_value(evidence.result, tool)
+    outcome = Outcome(status="ok", value=value, attempt=record.attempt)
+    now_us = s.clock.now_us()
+    retention_s = 30 * 86_400.0 if tool is None else tool.spec.key_retention_s
+    await s.store.move(
+        Move(
+            tenant=record.tenant,
+            call_id=record.call_id,
+            expect=("unknown",),
+            to="ok",
+            outcome=seal_json(s, outcome, tenant=record.tenant, call_id=record.call_id, what="outcome"),
+            finished_us=now_us,
+            key_expires_us=now_us + int(retention_s * 1_000_000),
+            audit=(_row(s, "call.resolved", record, by=by, status="ok", evidence=words),),
+        )
+    )
+    return await s.store.get_call(record.tenant, record.call_id) or record
+
+
+async def settle_not_done(s: Services, record: CallRecord, *, by: Caller | None, words: str) -> CallRecord:
+    """The effect did not happen: the call becomes `error` and its key is free."""
+    error = tool_error(
+        "TOOL_UNAVAILABLE",
+        f"`{record.name}` did not have its effect; it may be called again.",
+        tool=record.name,
+        version=record.version,
+    )
+    outcome = Outcome(status="error", error=error, attempt=record.attempt)
+    await s.store.move(
+        Move(
+            tenant=record.tenant,
+            call_id=record.call_id,
+            expect=("unknown",),
+            to="error",
+            outcome=seal_json(s, outcome, tenant=record.tenant, call_id=record.call_id, what="outcome"),
+            error_code=error.code,
+            finished_us=s.clock.now_us(),
+            release_key=True,
+            audit=(_row(s, "call.resolved", record, by=by, status="error", evidence=words),),
+        )
+    )
+    return await s.store.get_call(record.tenant, record.call_id) or record
+
+
+def _row(s: Services, kind: Any, record: CallRecord, *, by: Caller | None = None, **facts: Any) -> Any:
+    return record_row(
+        s,
+        kind,
+        tenant=record.tenant,
+        call_id=record.call_id,
+        run_id=record.run_id,
+        name=record.name,
+        version=record.version,
+        key=record.key,
+        attempt=record.attempt,
+        approver=None if by is None else caller_facts(by),
+        **facts,
+    )

@@ -1,0 +1,58 @@
+"""Stage 3: exact recorded coercions, defaults, then the schema of the pinned version."""
+
+from __future__ import annotations
+
+import orjson
+
+from ..schema import Coercion
+from ..spec.hashes import canonical_json
+from .passage import Passage, Stop
+from .services import Services
+
+
+def validate(p: Passage, s: Services) -> Stop | None:
+    """Makes `arguments` complete and right, or says which is wrong and what would be right."""
+    assert p.entry is not None
+    validator = p.entry.parameters
+    arguments, coercions = validator.coerce(p.arguments)
+    arguments = validator.fill_defaults(arguments)
+    violations = validator.errors(arguments)
+    if violations:
+        lines = "\n".join(f"- {v.path}: {v.message}" for v in violations)
+        return p.refuse(
+            "TOOL_ARGUMENT_INVALID",
+            f"The arguments of `{p.spec.name}` are not right; nothing was done. Correct them and call again:\n{lines}",
+            violations=[{"path": v.path, "expected": v.expected, "allowed": v.allowed} for v in violations],
+        )
+    tool = p.entry.tool
+    if tool.bind is not None and tool.canonical is not None:
+        try:
+            typed = tool.canonical(tool.bind(orjson.dumps(arguments)))
+        except ValueError as error:
+            return p.refuse(
+                "TOOL_ARGUMENT_INVALID",
+                f"The arguments of `{p.spec.name}` are not right; nothing was done. Correct them and call again:\n"
+                + _lines(error),
+            )
+        coercions += _differences(arguments, typed)
+        arguments = typed
+    p.arguments, p.coercions = arguments, coercions
+    return None
+
+
+def _differences(before: dict[str, object], after: dict[str, object]) -> tuple[Coercion, ...]:
+    """Which arguments their types wrote another way, such as a time in another zone."""
+    return tuple(
+        Coercion(path=f"$.{name}", before=before.get(name), after=value)
+        for name, value in after.items()
+        if name not in before or canonical_json(before[name]) != canonical_json(value)
+    )
+
+
+def _lines(error: ValueError) -> str:
+    """What pydantic says of each argument, without the values and addresses that it adds."""
+    errors = getattr(error, "errors", None)
+    if errors is None:
+        return f"- {error}"
+    found = errors(include_url=False, include_context=False, include_input=False)
+    return "\n".join(f"- $.{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in found[:5])

@@ -1,0 +1,68 @@
+"""How one attempt to run a handler ended, as a value."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """The handler returned."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The handler raised; `CancelledError` of its own making included."""
+
+    error: BaseException
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The deadline passed. The handler may still run, or may have been stopped half-way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The caller gave up. The handler may still run, or may have been stopped half-way."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotStarted:
+    """There was no place to run it: nothing happened."""
+
+    why: str
+
+
+Ended: TypeAlias = Returned | Raised | TimedOut | Interrupted | NotStarted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One attempt."""
+
+    call: Callable[[], Any]
+    """Runs the handler; returns an awaitable for the inline runner."""
+    timeout_s: float
+    stop: asyncio.Future[None] | None = None
+    """Done when the caller has given up."""
+    late: Callable[[Ended], None]
+    """Told, in the event loop, how a handler ended that had been given up."""
+    released: Callable[[], None] = lambda: None
+    """Told, in the event loop, when the handler really ended, given up or not."""
+
+
+class Runner(Protocol):
+    """Runs one job and says how it ended. Never raises what a handler raised.
+
+    Cancelling `run` gives the job up as `stop` does, then raises `CancelledError`.
+    """
+
+    async def run(self, job: Job) -> Ended:
+        """Runs the job; returns no later than shortly after its timeout."""
+        ...

@@ -1,0 +1,89 @@
+"""Where a JSON Schema holds other schemas. All walks go through here: a property may be named `items`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, cast
+from urllib.parse import unquote
+
+Schema = dict[str, Any]
+
+_MAPS = {
+    "properties": False,
+    "patternProperties": False,
+    "$defs": None,
+    "definitions": None,
+    "dependentSchemas": True,
+}
+_LISTS = {"allOf": True, "anyOf": True, "oneOf": True, "prefixItems": False}
+_SINGLE = {
+    "items": False,
+    "additionalProperties": False,
+    "unevaluatedItems": False,
+    "unevaluatedProperties": False,
+    "contains": False,
+    "propertyNames": False,
+    "not": True,
+    "if": True,
+    "then": True,
+    "else": True,
+}
+
+
+class Child(NamedTuple):
+    """A schema inside a schema."""
+
+    path: tuple[str | int, ...]
+    """From the parent."""
+    schema: Schema
+    in_place: bool | None
+    """Whether it applies to the same value as its parent; `None` for a definition, which by itself applies to none."""
+
+
+def children(schema: Schema) -> Iterator[Child]:
+    """The schemas directly inside one, but not behind its `$ref`. Boolean schemas are left out: they hold nothing."""
+    for keyword, value in schema.items():
+        if keyword in _SINGLE:
+            if isinstance(value, dict):
+                yield Child((keyword,), cast("Schema", value), _SINGLE[keyword])
+        elif keyword in _MAPS and isinstance(value, dict):
+            for name, sub in cast("Schema", value).items():
+                if isinstance(sub, dict):
+                    yield Child((keyword, name), cast("Schema", sub), _MAPS[keyword])
+        elif keyword in _LISTS and isinstance(value, list):
+            for index, sub in enumerate(cast("list[Any]", value)):
+                if isinstance(sub, dict):
+                    yield Child((keyword, index), cast("Schema", sub), _LISTS[keyword])
+
+
+def walk(schema: Schema) -> Iterator[tuple[tuple[str | int, ...], Schema]]:
+    """Every schema of a document with its path, the root first."""
+    pending: list[tuple[tuple[str | int, ...], Schema]] = [((), schema)]
+    while pending:
+        path, node = pending.pop()
+        yield path, node
+        pending.extend((path + child.path, child.schema) for child in children(node))
+
+
+def follow(root: Schema, ref: str) -> Schema | bool | None:
+    """What a `$ref` of the form `#/pointer` points at, or `None` if there is no schema."""
+    if ref == "#":
+        return root
+    if not ref.startswith("#/"):
+        return None
+    node: Any = root
+    for token in unquote(ref[2:]).split("/"):
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, dict):
+            node = cast("Schema", node).get(key)
+        elif isinstance(node, list) and key.isascii() and key.isdigit():
+            items = cast("list[Any]", node)
+            node = items[int(key)] if int(key) < len(items) else None
+        else:
+            return None
+    return cast("Schema | bool", node) if isinstance(node, dict | bool) else None
+
+
+def pointer(path: tuple[str | int, ...]) -> str:
+    """A path within a schema, for people: `properties/items/0`."""
+    return "/".join(str(part) for part in path) or "the root"

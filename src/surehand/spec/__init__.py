@@ -1,0 +1,35 @@
+"""Contracts of tools: what they are called, take, give, and may do."""
+
+from .bind import bind_tool, raw_tool
+from .definition import Definition, Parameter, ParameterSchema
+from .fields import SpecFields, ToolFields
+from .function import tool
+from .hashes import canonical_json, content_hash
+from .injected import DATA_SOURCES, RUNTIME_SOURCES, Injected
+from .tool_spec import Check, Done, Evidence, Handler, NotDone, Retry, StatusCheck, StillUnknown, Tool, ToolSpec
+
+__all__ = [
+    "DATA_SOURCES",
+    "RUNTIME_SOURCES",
+    "Check",
+    "Definition",
+    "Done",
+    "Evidence",
+    "Handler",
+    "Injected",
+    "NotDone",
+    "Parameter",
+    "ParameterSchema",
+    "Retry",
+    "SpecFields",
+    "StatusCheck",
+    "StillUnknown",
+    "Tool",
+    "ToolFields",
+    "ToolSpec",
+    "bind_tool",
+    "canonical_json",
+    "content_hash",
+    "raw_tool",
+    "tool",
+]

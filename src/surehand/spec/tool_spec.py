@@ -1,0 +1,215 @@
+"""`ToolSpec`, the immutable contract of one `name@version`, and `Tool`, a contract bound to a handler."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+from ..errors import SpecError
+from ..types import Idempotency, Risk, Stage
+from .hashes import content_hash
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,127}")
+"""Names that are kept. Each provider's own narrower rule is met when tools are exported."""
+VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_\-]{0,63}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How often and how a failed attempt is repeated, where the contract lets it be repeated at all."""
+
+    kind: Literal["none", "simple", "exponential"] = "none"
+    attempts: int = 3
+    """All attempts, the first included."""
+    wait_s: float = 0.1
+    """Before the second attempt; `exponential` doubles it each time, with jitter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """The contract of one tool version. Build it from JSON Schema, with `Definition`, or with `@tool`.
+
+    Raises:
+        SpecError: A field is missing or contradicts another.
+    """
+
+    name: str
+    version: str = "1.0.0"
+    description: str
+    display: str = ""
+    """A template for people, such as `Searching orders {status}`; fields are argument names."""
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+    """JSON Schema 2020-12 of the arguments that the model writes."""
+    output_schema: Mapping[str, Any] | None = None
+    risk: Risk = "low"
+    read_only: bool = False
+    requires_approval: bool = False
+    permissions: tuple[str, ...] = ()
+    idempotency: Idempotency | None = None
+    """`None` becomes `safe_retry` for a read-only tool and `single_effect` for any other."""
+    key: tuple[str, ...] = ()
+    """Names of arguments that say which effect this is: the same key is the same effect."""
+    key_retention_s: float = 30 * 86400.0
+    """How long a finished call keeps its key."""
+    cache_ttl_s: float = 0.0
+    """For how long a read-only result may be reused. Part of the contract; this version never reuses one."""
+    timeout_s: float = 30.0
+    retry: Retry = Retry()
+    sequential: bool = False
+    """Whether two calls of this tool must never overlap in one process."""
+    runner: Literal["auto", "inline", "thread"] = "auto"
+    """`auto`: async handlers in the event loop, others in a thread."""
+    owner: str = ""
+    tags: tuple[str, ...] = ()
+    stage: Stage = "active"
+    source: str = "python"
+    target: str = ""
+    """Where it runs, such as `module:function`; with runner and credential the binding."""
+    credential: str = ""
+    """Whose credential the target is reached with; empty for none."""
+    injected: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Argument name -> injection source, for arguments that the model may not know."""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise SpecError(f"tool {self.name!r}: name must match {NAME.pattern}")
+        if not VERSION.fullmatch(self.version):
+            raise SpecError(f"tool {self.name!r}: version {self.version!r} must match {VERSION.pattern}")
+        if not self.description.strip():
+            raise SpecError(f"tool {self.name!r}: description is empty; the model chooses a tool by it")
+        for name in ("permissions", "key", "tags"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise SpecError(f"tool {self.name!r}: {name} must be a list of strings, not a string")
+            object.__setattr__(self, name, tuple(value))
+        for name in ("parameters", "output_schema", "injected"):
+            object.__setattr__(self, name, deepcopy(getattr(self, name)))
+        if self.idempotency is None:
+            object.__setattr__(self, "idempotency", "safe_retry" if self.read_only else "single_effect")
+        self._check()
+
+    def _check(self) -> None:
+        def refuse(why: str) -> None:
+            raise SpecError(f"tool {self.name!r}: {why}")
+
+        if self.read_only and self.idempotency != "safe_retry":
+            refuse(f"read_only contradicts idempotency={self.idempotency!r}; leave idempotency out")
+        if self.timeout_s <= 0:
+            refuse(f"timeout_s must be above 0, not {self.timeout_s}")
+        if self.cache_ttl_s and not self.read_only:
+            refuse("cache_ttl_s needs read_only=True; only reads may be reused")
+        if self.retry.attempts < 1 or self.retry.wait_s < 0:
+            refuse("retry.attempts must be at least 1 and retry.wait_s at least 0")
+        properties = self.parameters.get("properties", {})
+        for argument in self.key:
+            if argument not in properties and argument not in self.injected:
+                refuse(f"key names the argument {argument!r}, which it does not have")
+        for argument in self.injected:
+            if argument in properties:
+                refuse(f"argument {argument!r} is injected, so it may not be in parameters")
+
+    @property
+    def id(self) -> str:
+        """`name@version`."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether running it again with the same key has no second effect."""
+        return self.idempotency in ("safe_retry", "idempotency_key")
+
+    @cached_property
+    def contract_hash(self) -> str:
+        """Covers everything that a model or a policy sees, and what makes two calls the same effect."""
+        return content_hash(
+            {
+                "name": self.name,
+                "version": self.version,
+                "description": self.description,
+                "parameters": self.parameters,
+                "output_schema": self.output_schema,
+                "risk": self.risk,
+                "read_only": self.read_only,
+                "requires_approval": self.requires_approval,
+                "permissions": sorted(self.permissions),
+                "idempotency": self.idempotency,
+                "key": list(self.key),
+                "owner": self.owner,
+                "tags": sorted(self.tags),
+                "stage": self.stage,
+                "source": self.source,
+                "injected": self.injected,
+            }
+        )
+
+    @cached_property
+    def binding_hash(self) -> str:
+        """Covers where it runs. May change without a new version; approvals given before do not survive it."""
+        return content_hash({"target": self.target, "runner": self.runner, "credential": self.credential})
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Evidence that the effect happened. `result` is what the handler would have returned."""
+
+    result: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotDone:
+    """Evidence that the effect did not happen, and will not happen later."""
+
+
+@dataclass(frozen=True, slots=True)
+class StillUnknown:
+    """No evidence yet."""
+
+
+Evidence: TypeAlias = Done | NotDone | StillUnknown
+StatusCheck: TypeAlias = Callable[[dict[str, Any], str], Evidence | Awaitable[Evidence]]
+"""`status_check(arguments, key)`: all final arguments, and the key that the handler was given."""
+Check: TypeAlias = Callable[[dict[str, Any]], Awaitable[None] | None]
+"""`check(arguments)`: business rules over all final arguments; raises `BusinessError` to refuse."""
+Handler: TypeAlias = Callable[..., Any]
+
+
+def is_async(handler: Handler) -> bool:
+    """Whether calling the handler gives an awaitable, so far as its definition tells."""
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A contract bound to the code that fulfils it."""
+
+    spec: ToolSpec
+    handler: Handler
+    """Called with validated keyword arguments, or, if `raw`, with `(CallContext, JSON text)`."""
+    raw: bool = False
+    bind: Callable[[bytes], dict[str, Any]] | None = None
+    """Turns the JSON text of the arguments into typed ones. `None`: they are passed as they are.
+
+    Raises `ValueError` (pydantic's `ValidationError` is one) for values that the types refuse.
+    """
+    canonical: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    """Typed arguments back to JSON values, so that all see the value that the handler will see."""
+    dump: Callable[[Any], Any] | None = None
+    """Turns what the handler returned into a JSON value, where its return type says how."""
+    status_check: StatusCheck | None = None
+    check: Check | None = None
+    undo: Handler | None = None
+    """Declared with the contract; run by the operator's tools."""
+    is_async: bool = field(init=False, repr=False, compare=False)
+    """Whether the handler belongs in the event loop, so far as its definition tells."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_async", is_async(self.handler))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the handler itself, ungoverned: for unit tests of the function."""
+        return self.handler(*args, **kwargs)

@@ -1,0 +1,142 @@
+"""The ledger's transactions. Each body checks, under lock, before it writes: what says no has written nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from ..approval import ApprovalStatus
+from ..call import Status
+from ..ledger import CallRecord
+from ..ports import Claim, Existing, Move
+from . import statements
+from .audit import record
+from .rows import approval_values, call_record, call_values
+from .tx import LostRaceError, Row, Tx
+
+STATUSES: tuple[Status, ...] = get_args(Status)
+FINISHED: frozenset[Status] = frozenset({"ok", "error", "denied", "cancelled"})
+
+
+def claim(tx: Tx, claim: Claim) -> Existing | None:
+    """`Store.claim`. Of two processes that insert one key at once, one fails, and its rerun finds the other's."""
+    record_ = claim.record
+    values = call_values(record_)
+    query = statements.find_unknown if record_.key is None else statements.find_existing
+    lapsed: Row | None = None
+    for row in sorted(tx.rows(query, values), key=_key_holder_first):
+        if row[-1] and _has_let_go(row, claim.now_us):
+            lapsed = row
+        else:
+            return _existing(row)
+    if lapsed is not None:
+        _take_key(tx, claim, lapsed)
+    elif record_.key is not None:
+        tx.write(statements.insert_key, values)
+    tx.write(statements.insert_call, values)
+    if claim.approval is not None:
+        tx.write(statements.insert_approval, approval_values(claim.approval))
+    record(tx, claim.audit)
+    return None
+
+
+def _key_holder_first(row: Row) -> bool:
+    return not row[-1]
+
+
+def _has_let_go(row: Row, now_us: int) -> bool:
+    holder = call_record(row)
+    expires_us = holder.key_expires_us
+    return holder.status in FINISHED and expires_us is not None and expires_us <= now_us
+
+
+def _existing(row: Row) -> Existing:
+    found = call_record(row)
+    if found.owner is None:
+        return Existing(record=found, owner_seen_us=None)
+    # To start a call is a sign of life too, maybe the owner's only one so far.
+    started_us = found.created_us if found.started_us is None else found.started_us
+    return Existing(record=found, owner_seen_us=max(started_us, row[-2] or 0))
+
+
+def _take_key(tx: Tx, claim: Claim, lapsed: Row) -> None:
+    values = {
+        "call_id": claim.record.call_id,
+        "of_tenant": claim.record.tenant,
+        "of_name": claim.record.name,
+        "of_key": claim.record.key,
+        "held_by": call_record(lapsed).call_id,
+    }
+    if not tx.change(statements.take_key, values):
+        raise LostRaceError("the key moved to another call")
+
+
+def move(tx: Tx, move: Move) -> bool:
+    """`Store.move`."""
+    if move.approval is not None and not _approval_is(tx, move, move.approval[0], move.approval[1]):
+        return False
+    statement = statements.move_call(len(move.expect), move.expect_owner is not None)
+    if not move.expect or not tx.change(statement, _move_values(move)):
+        return False
+    if move.approval is not None:
+        approval_id, _, status = move.approval
+        values = {"of_tenant": move.tenant, "of_approval": approval_id, "to": status, "at": None}
+        tx.write(statements.set_approval, values)
+    if move.new_approval is not None:
+        tx.write(statements.insert_approval, approval_values(move.new_approval))
+    if move.release_key:
+        tx.write(statements.release_key, {"tenant": move.tenant, "call_id": move.call_id})
+    record(tx, move.audit)
+    return True
+
+
+def _approval_is(tx: Tx, move: Move, approval_id: str, expected: tuple[ApprovalStatus, ...]) -> bool:
+    found = tx.rows(statements.lock_approval_status, {"tenant": move.tenant, "approval_id": approval_id})
+    return any(call_id == move.call_id and status in expected for call_id, status in found)
+
+
+def _move_values(move: Move) -> dict[str, object]:
+    return {
+        **statements.any_of("expect", move.expect),
+        "of_tenant": move.tenant,
+        "of_call": move.call_id,
+        "expect_owner": move.expect_owner,
+        "to": move.to,
+        "new_owner": move.owner,
+        "new_attempt": move.attempt,
+        "new_outcome": move.outcome,
+        "new_result": move.result,
+        "new_error_code": move.error_code,
+        "new_started_us": move.started_us,
+        "new_finished_us": move.finished_us,
+        "new_key_expires_us": move.key_expires_us,
+        "new_contract_hash": move.contract_hash,
+        "new_binding_hash": move.binding_hash,
+        "new_approval_id": None if move.new_approval is None else move.new_approval.approval_id,
+        "new_digest": move.new_digest,
+    }
+
+
+def get_call(tx: Tx, tenant: str, call_id: str) -> CallRecord | None:
+    """`Store.get_call`."""
+    found = tx.rows(statements.get_call, {"tenant": tenant, "call_id": call_id})
+    return call_record(found[0]) if found else None
+
+
+def list_calls(tx: Tx, tenant: str, statuses: Sequence[Status], limit: int) -> list[CallRecord]:
+    """`Store.list_calls`."""
+    wanted = sorted(set(statuses or STATUSES))
+    values = {"tenant": tenant, "limit": limit, **statements.any_of("status", wanted)}
+    return [call_record(row) for row in tx.rows(statements.list_calls(len(wanted)), values)]
+
+
+def orphans(tx: Tx, seen_before_us: int, limit: int) -> list[CallRecord]:
+    """`Store.orphans`."""
+    values = {"seen_before_us": seen_before_us, "limit": limit}
+    return [call_record(row) for row in tx.rows(statements.orphans, values)]
+
+
+def beat(tx: Tx, owner: str, now_us: int) -> None:
+    """`Store.beat`."""
+    if not tx.change(statements.beat, {"of_owner": owner, "now_us": now_us}):
+        tx.write(statements.insert_worker, {"owner": owner, "seen_us": now_us})

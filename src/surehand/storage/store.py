@@ -1,0 +1,159 @@
+"""`SqlStore`: the port `Store` on one of the databases. Each method is one body on one lane."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal, TypeVar
+
+from ..approval import Approval, ApprovalStatus, Refused
+from ..audit import AuditRow, Checkpoint
+from ..call import Status
+from ..ledger import CallRecord
+from ..ports import Ballot, Claim, Existing, Move, StoredArtifact
+from . import approvals, audit, ledger
+from .artifacts import get_artifact, put_artifacts
+from .commit import commit_together, read_each
+from .lane import Lane
+from .schema import bring_up_to_date
+from .tx import Driver, SchemaSession, Session, Tx
+
+T = TypeVar("T")
+
+MAX_BATCH = 256
+"""Writes in one commit."""
+
+
+class SqlStore:
+    """See `ports.Store`. One writer, so that writes keep their order and share their commits."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._new_lanes()
+
+    def _new_lanes(self) -> None:
+        self._writer: Lane[SchemaSession] = Lane("surehand-writer", commit_together, most=MAX_BATCH)
+        self._reader: Lane[Session] = Lane("surehand-reader", read_each, most=1)
+
+    def _write(self, body: Callable[[Tx], T]) -> Awaitable[T]:
+        return self._writer.submit(body)
+
+    def _read(self, body: Callable[[Tx], T]) -> Awaitable[T]:
+        return (self._reader if self._driver.readers else self._writer).submit(body)
+
+    async def open(self) -> None:
+        """See `ports.Store`. Opening an open store changes nothing; a closed one may be opened again."""
+        if self._writer.is_open:
+            return
+        self._new_lanes()
+        try:
+            await self._writer.start(self._connect_writer)
+            for _ in range(self._driver.readers):
+                await self._reader.start(self._driver.reader)
+        except BaseException:
+            await self.close()
+            raise
+
+    def _connect_writer(self) -> SchemaSession:
+        session = self._driver.writer()
+        try:
+            bring_up_to_date(session)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    async def close(self) -> None:
+        """See `ports.Store`."""
+        await self._writer.stop()
+        await self._reader.stop()
+
+    def claim(self, claim: Claim) -> Awaitable[Existing | None]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: ledger.claim(tx, claim))
+
+    def move(self, move: Move) -> Awaitable[bool]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: ledger.move(tx, move))
+
+    def vote(
+        self, tenant: str, approval_id: str, decide: Callable[[Approval], Ballot | Refused]
+    ) -> Awaitable[Ballot | Refused | None]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: approvals.vote(tx, tenant, approval_id, decide))
+
+    def record(self, rows: Sequence[AuditRow]) -> Awaitable[None]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: audit.record(tx, rows))
+
+    def put_artifacts(self, artifacts: Sequence[StoredArtifact]) -> Awaitable[None]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: put_artifacts(tx, artifacts))
+
+    async def get_artifact(self, tenant: str, artifact_id: str) -> StoredArtifact | None:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: get_artifact(tx, tenant, artifact_id))
+
+    async def get_call(self, tenant: str, call_id: str) -> CallRecord | None:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: ledger.get_call(tx, tenant, call_id))
+
+    async def list_calls(self, tenant: str, *, statuses: Sequence[Status] = (), limit: int = 100) -> list[CallRecord]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: ledger.list_calls(tx, tenant, statuses, limit))
+
+    async def get_approval(self, tenant: str, approval_id: str) -> Approval | None:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: approvals.get_approval(tx, tenant, approval_id))
+
+    async def list_approvals(
+        self, tenant: str, *, statuses: Sequence[ApprovalStatus] = (), limit: int = 100
+    ) -> list[Approval]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: approvals.list_approvals(tx, tenant, statuses, limit))
+
+    async def expired_approvals(self, now_us: int, *, limit: int = 100) -> list[Approval]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: approvals.expired_approvals(tx, now_us, limit))
+
+    def beat(self, owner: str, now_us: int) -> Awaitable[None]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: ledger.beat(tx, owner, now_us))
+
+    async def orphans(self, seen_before_us: int, *, limit: int = 100) -> list[CallRecord]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: ledger.orphans(tx, seen_before_us, limit))
+
+    async def list_audit(
+        self,
+        tenant: str,
+        *,
+        call_id: str | None = None,
+        after_seq: int | None = None,
+        order: Literal["time", "chain"] = "time",
+        limit: int = 1000,
+    ) -> list[AuditRow]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: audit.list_audit(tx, tenant, call_id, after_seq, order, limit))
+
+    async def unsealed(self, tenant: str) -> list[AuditRow]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: audit.unsealed(tx, tenant))
+
+    async def tenants(self, *, unsealed: bool = False) -> list[str]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: audit.tenants(tx, unsealed))
+
+    async def seal(
+        self,
+        tenant: str,
+        link: Callable[[str, int, str], str],
+        sign: Callable[[int, str], Checkpoint],
+        *,
+        limit: int = 1000,
+    ) -> Checkpoint | None:
+        """See `ports.Store`."""
+        return await self._write(lambda tx: audit.seal(tx, tenant, link, sign, limit))
+
+    async def checkpoints(self, tenant: str, *, after_seq: int = 0) -> list[Checkpoint]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: audit.checkpoints(tx, tenant, after_seq))

@@ -1,0 +1,176 @@
+"""The tables, once for both databases.
+
+Column names and their order are those of the records they hold; `rows` relies on it. Times are microseconds
+since the epoch. Sealed values are bytes, and what nobody searches for is JSON text. The prefix keeps the tables
+apart from others in a shared PostgreSQL database.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    text,
+)
+
+PREFIX = "surehand_"
+VERSION_TABLE = f"{PREFIX}version"
+
+metadata = MetaData()
+
+
+def _text(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, Text, nullable=null)
+
+
+def _time(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, BigInteger, nullable=null)
+
+
+def _number(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, Integer, nullable=null)
+
+
+def _sealed(name: str, *, null: bool = False) -> Column[Any]:
+    return Column(name, LargeBinary, nullable=null)
+
+
+def _table(name: str, *columns: Column[Any], key: tuple[str, ...]) -> Table:
+    return Table(PREFIX + name, metadata, *columns, PrimaryKeyConstraint(*key, name=f"{PREFIX}{name}_pkey"))
+
+
+def _index(name: str, *columns: Column[Any], where: str | None = None, unique: bool = False) -> None:
+    condition = text(where) if where else None
+    Index(PREFIX + name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
+calls = _table(
+    "calls",
+    _text("call_id"),
+    _text("tenant"),
+    _text("caller"),
+    _text("run_id", null=True),
+    _number("step_index", null=True),
+    _number("position", null=True),
+    _text("tool_call_id"),
+    _text("name"),
+    _text("version"),
+    _text("contract_hash"),
+    _text("binding_hash"),
+    _text("view_digest"),
+    _text("key", null=True),
+    _text("idempotency_key"),
+    _text("args_hash"),
+    _text("status"),
+    _sealed("arguments"),
+    _text("digest", null=True),
+    _text("approval_id", null=True),
+    _text("owner", null=True),
+    _number("attempt"),
+    _sealed("outcome", null=True),
+    _sealed("result", null=True),
+    _text("error_code", null=True),
+    _time("created_us"),
+    _time("started_us", null=True),
+    _time("finished_us", null=True),
+    _time("key_expires_us", null=True),
+    key=("tenant", "call_id"),
+)
+_index("calls_by_status", calls.c.tenant, calls.c.status, calls.c.created_us, calls.c.call_id)
+_index("calls_unknown", calls.c.tenant, calls.c.name, calls.c.args_hash, where="status = 'unknown'")
+_index("calls_running", calls.c.owner, where="status = 'running'")
+
+keys = _table("keys", _text("tenant"), _text("name"), _text("key"), _text("call_id"), key=("tenant", "name", "key"))
+"""Who holds the key of an effect. No row: nobody does."""
+
+approvals = _table(
+    "approvals",
+    _text("approval_id"),
+    _text("call_id"),
+    _text("tenant"),
+    _text("requester"),
+    _text("name"),
+    _text("version"),
+    _text("digest"),
+    _text("needs"),
+    _text("status"),
+    _sealed("shown"),
+    _text("shown_hash"),
+    _time("created_us"),
+    _time("expires_us"),
+    _time("decided_us", null=True),
+    key=("tenant", "approval_id"),
+)
+_index("approvals_by_status", approvals.c.tenant, approvals.c.status, approvals.c.created_us, approvals.c.approval_id)
+_index("approvals_pending", approvals.c.expires_us, where="status IN ('open', 'approved')")
+
+votes = _table(
+    "votes",
+    _text("tenant"),
+    _text("approval_id"),
+    _number("position"),
+    _text("approver"),
+    _text("verdict"),
+    _text("groups"),
+    _text("reason"),
+    _time("at_us"),
+    key=("tenant", "approval_id", "approver"),
+)
+
+audit = _table(
+    "audit",
+    _text("row_id"),
+    _text("tenant"),
+    _text("kind"),
+    _text("call_id", null=True),
+    _text("run_id", null=True),
+    _time("at_us"),
+    _sealed("body"),
+    _text("digest"),
+    Column("seq", BigInteger, nullable=True),
+    _text("chain", null=True),
+    key=("tenant", "row_id"),
+)
+_index("audit_by_call", audit.c.tenant, audit.c.call_id, audit.c.row_id)
+# Two partial indexes instead of one full: a row enters the second only when it is sealed, in a batch.
+_index("audit_unsealed", audit.c.tenant, audit.c.row_id, where="seq IS NULL")
+_index("audit_chain", audit.c.tenant, audit.c.seq, where="seq IS NOT NULL", unique=True)
+
+audit_heads = _table(
+    "audit_heads", _text("tenant"), Column("seq", BigInteger, nullable=False), _text("chain"), key=("tenant",)
+)
+"""Where each tenant's chain ends. Its row is what sealers queue for."""
+
+checkpoints = _table(
+    "checkpoints",
+    _text("tenant"),
+    Column("seq", BigInteger, nullable=False),
+    _text("chain"),
+    _time("at_us"),
+    _text("key_id"),
+    _text("signature"),
+    key=("tenant", "seq"),
+)
+
+artifacts = _table(
+    "artifacts",
+    _text("tenant"),
+    _text("artifact_id"),
+    _text("call_id"),
+    _text("media_type"),
+    Column("size_bytes", BigInteger, nullable=False),
+    _text("sha256"),
+    _sealed("body"),
+    key=("tenant", "artifact_id"),
+)
+
+workers = _table("workers", _text("owner"), _time("seen_us"), key=("owner",))

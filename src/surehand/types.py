@@ -1,0 +1,115 @@
+"""The vocabulary that all rooms share: JSON values, the caller, the words of a contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from .errors import ConfigError
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+"""A JSON value."""
+
+Arguments: TypeAlias = dict[str, Any]
+"""Arguments of one call: a JSON object."""
+
+Risk = Literal["low", "medium", "high"]
+Idempotency = Literal["safe_retry", "idempotency_key", "single_effect", "irreversible"]
+"""What repeating a call does.
+
+`safe_retry`: nothing more (reads, puts). `idempotency_key`: nothing more, if the same key is sent again.
+`single_effect`: a second effect. `irreversible`: an effect nobody can take back.
+"""
+Stage = Literal["draft", "test", "canary", "active", "deprecated", "disabled"]
+
+MAX_NAME_CHARS = 256
+
+
+def _names(field: str, values: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(values, str):
+        raise ConfigError(f"caller: {field} must be a list of strings, not the string {values!r}")
+    names = tuple(sorted(set(values)))
+    for name in names:
+        _name(field, name)
+    return names
+
+
+def _name(field: str, value: object, *, empty: bool = False) -> None:
+    if not isinstance(value, str) or (not value and not empty):
+        raise ConfigError(f"caller: {field} must be a non-empty string, not {value!r}")
+    if len(value) > MAX_NAME_CHARS or any(ord(c) < 32 or 0xD800 <= ord(c) <= 0xDFFF for c in value):
+        raise ConfigError(f"caller: {field} has control characters or more than {MAX_NAME_CHARS} characters")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """On whose behalf a call runs. Authenticated by the application or the server, never by the model.
+
+    Raises:
+        ConfigError: A field is empty where it must not be, too long, or of the wrong type.
+    """
+
+    id: str
+    """Unique within its tenant."""
+    tenant: str
+    roles: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ()
+    agent: str = ""
+    """The agent that acts; empty when a person or service calls directly."""
+    environment: str = ""
+    """Such as `production`; empty when the application does not tell."""
+    run_state: str = ""
+    """Such as `planning`; policies read it as `context.run.state`."""
+
+    def __init__(
+        self,
+        *,
+        id: str,
+        tenant: str,
+        roles: Iterable[str] = (),
+        scopes: Iterable[str] = (),
+        agent: str = "",
+        environment: str = "",
+        run_state: str = "",
+    ) -> None:
+        for field, value, empty in (
+            ("id", id, False),
+            ("tenant", tenant, False),
+            ("agent", agent, True),
+            ("environment", environment, True),
+            ("run_state", run_state, True),
+        ):
+            _name(field, value, empty=empty)
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "roles", _names("roles", roles))
+        object.__setattr__(self, "scopes", _names("scopes", scopes))
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Everything that a decision may depend on, as a cache key."""
+        return (
+            self.tenant, self.id, self.roles, self.scopes, self.agent, self.environment, self.run_state,
+        )  # fmt: skip
+
+    def same_person(self, other: Caller) -> bool:
+        """Whether both are the same user of the same tenant."""
+        return self.tenant == other.tenant and self.id == other.id
+
+
+SELF = "self"
+"""The approver group that means the requester."""
+
+
+class Requirement(msgspec.Struct, frozen=True, kw_only=True):
+    """One group whose yes is needed before a call may run, because of one policy or hook."""
+
+    policy_id: str
+    group: str
+    """A role of the approver's, or `self`."""
+    reason: str
+    """For people."""
+    policy_hash: str
+    """sha256 of the policy's text: a changed policy is another question."""

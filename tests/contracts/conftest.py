@@ -1,0 +1,5 @@
+"""The contracts are tests, so their asserts explain themselves like those of tests."""
+
+import pytest
+
+pytest.register_assert_rewrite("surehand.testing.store_contract", "surehand.testing.store_ledger_contract")

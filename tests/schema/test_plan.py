@@ -1,0 +1,228 @@
+"""Coercions and defaults: the only ways in which arguments change."""
+
+import json
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surehand.schema import Coercion, coerce, compile_parameters, fill_defaults
+from tests.schema.test_parse import json_objects
+
+
+def field(schema: Any, **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"x": schema}, **more}
+
+
+C14 = {
+    "type": "object",
+    "properties": {
+        "files": {"type": "array", "items": {"type": "object"}},
+        "note": {"type": "string"},
+        "any": {"anyOf": [{"type": "string"}, {"type": "array"}]},
+    },
+}
+
+
+def test_c14_nested_json_text() -> None:
+    before = {"files": '[{"p":"a"}]', "note": '{"x":1}', "any": "[1]"}
+    original = deepcopy(before)
+    after, changes = compile_parameters(C14, "c14").coerce(before)
+    assert after == {"files": [{"p": "a"}], "note": '{"x":1}', "any": "[1]"}
+    assert changes == (Coercion("$.files", '[{"p":"a"}]', [{"p": "a"}]),)
+    assert before == original
+
+
+INTEGER = {"type": "integer"}
+NUMBER = {"type": "number"}
+BOOLEAN = {"type": "boolean"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "before", "after"),
+    [
+        (INTEGER, "5", 5),
+        (INTEGER, "-12", -12),
+        (INTEGER, "0", 0),
+        (INTEGER, "1180591620717411303424", 2**70),
+        (INTEGER, 5.0, 5),
+        (INTEGER, -0.0, 0),
+        (INTEGER, 2.0**53, 2**53),
+        (NUMBER, "1.5", 1.5),
+        (NUMBER, "-0.25", -0.25),
+        (NUMBER, "12.50", 12.5),
+        (NUMBER, "7", 7),
+        (BOOLEAN, "true", True),
+        (BOOLEAN, "false", False),
+        ({"type": ["integer", "null"]}, "5", 5),
+        ({"anyOf": [INTEGER, {"type": "null"}], "default": None}, "5", 5),
+        ({"oneOf": [{"type": "null"}, INTEGER]}, "5", 5),
+        ({"$ref": "#/$defs/n"}, "5", 5),
+        ({"allOf": [{"$ref": "#/$defs/n"}]}, "5", 5),
+        ({"type": "integer", "enum": [1, 2]}, "2", 2),
+        ({"type": "array", "items": INTEGER}, ["1", 2, 3.0], [1, 2, 3]),
+        ({"type": "array", "items": INTEGER}, '["1"]', [1]),
+        ({"type": "object", "properties": {"y": INTEGER}}, '{"y": "1"}', {"y": 1}),
+        ({"type": "object", "additionalProperties": BOOLEAN}, {"y": "true"}, {"y": True}),
+    ],
+)
+def test_exact_coercions(schema: dict[str, Any], before: Any, after: Any) -> None:
+    whole = field(schema, **{"$defs": {"n": INTEGER}})
+    result, changes = coerce(whole, {"x": before})
+    assert json.dumps(result) == json.dumps({"x": after})
+    assert changes
+    assert all(change.path.startswith("$.x") for change in changes)
+    assert coerce(whole, result) == (result, ())
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (INTEGER, "05"),
+        (INTEGER, "-0"),
+        (INTEGER, "+5"),
+        (INTEGER, "5.0"),
+        (INTEGER, " 5"),
+        (INTEGER, "\u0665"),
+        (INTEGER, "1e3"),
+        (INTEGER, "9" * 301),
+        (INTEGER, 5.5),
+        (INTEGER, 2.0**54),
+        (INTEGER, True),
+        (NUMBER, "0.1000000000000000055511151231257827"),
+        (NUMBER, "1e3"),
+        (NUMBER, "NaN"),
+        (NUMBER, "1."),
+        (NUMBER, 5.0),
+        (BOOLEAN, "True"),
+        (BOOLEAN, "1"),
+        (BOOLEAN, 1),
+        ({"type": "string"}, 5),
+        ({"type": "string"}, "5"),
+        ({"enum": ["1", 1]}, "1"),
+        ({"type": ["integer", "string"]}, "5"),
+        ({"anyOf": [INTEGER, NUMBER]}, "5"),
+        ({"anyOf": [INTEGER, {"type": "string"}]}, "5"),
+        ({"type": "null"}, "null"),
+        ({"type": ["integer", "null"]}, "null"),
+        ({}, "5"),
+        (True, "5"),
+        ({"type": "array"}, '{"a": 1}'),
+        ({"type": "array"}, "[1,]"),
+        ({"type": "array"}, ""),
+        ({"type": "object"}, "[1]"),
+        ({"type": "object"}, '{"a": 1}{"b": 2}'),
+        ({"type": "object"}, '{"__entity": {}}'),
+        ({"type": "object"}, '{"a": 1e400}'),
+        ({"type": "object"}, '{"a":' * 63 + "{}" + "}" * 63),
+        (
+            {"type": "object", "patternProperties": {"^a": {"type": "string"}}, "additionalProperties": INTEGER},
+            {"ab": "1"},
+        ),
+        ({"type": "array", "prefixItems": [{"type": "string"}], "items": INTEGER}, ["1"]),
+    ],
+)
+def test_what_is_not_exact_stays(schema: Any, value: Any) -> None:
+    arguments = {"x": value}
+    result, changes = coerce(field(schema), arguments)
+    assert result is arguments
+    assert not changes
+
+
+def test_long_chains_of_references_are_left_alone() -> None:
+    definitions: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(20)}
+    schema = field({"$ref": "#/$defs/d0"}, **{"$defs": definitions | {"d20": INTEGER}})
+    assert compile_parameters(schema, "chain").coerce({"x": "5"}) == ({"x": "5"}, ())
+
+
+def test_a_recursive_schema() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/t"}},
+        "$defs": {
+            "t": {
+                "type": "object",
+                "properties": {"n": INTEGER, "kids": {"type": "array", "items": {"$ref": "#/$defs/t"}}},
+            }
+        },
+    }
+    after, changes = compile_parameters(schema, "tree").coerce({"tree": {"kids": [{"n": "1", "kids": [{"n": "2"}]}]}})
+    assert after == {"tree": {"kids": [{"n": 1, "kids": [{"n": 2}]}]}}
+    assert [change.path for change in changes] == ["$.tree.kids[0].n", "$.tree.kids[0].kids[0].n"]
+
+
+MIXED = {
+    "type": "object",
+    "properties": {
+        "i": INTEGER,
+        "n": NUMBER,
+        "b": BOOLEAN,
+        "s": {"type": "string"},
+        "a": {"type": "array", "items": INTEGER},
+        "o": {"type": "object", "properties": {"i": INTEGER}},
+        "m": {"anyOf": [{"type": "string"}, INTEGER]},
+    },
+}
+texts = st.text() | st.integers().map(str) | st.floats().map(repr) | json_objects.map(json.dumps) | st.just("[1]")
+loose = texts | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
+mixed = st.dictionaries(st.sampled_from("inbsaom"), loose | st.lists(loose, max_size=3))
+
+
+@given(mixed)
+def test_coercion_is_idempotent_records_all_and_mutates_nothing(arguments: dict[str, Any]) -> None:
+    original = deepcopy(arguments)
+    after, changes = coerce(MIXED, arguments)
+    assert arguments == original
+    assert coerce(MIXED, after) == (after, ())
+    assert (after is arguments) == (not changes)
+    assert all(after.get(name) == arguments.get(name) for name in "sm")
+
+
+@given(mixed)
+def test_coercion_never_makes_a_valid_value_invalid_nor_touches_what_is_right(arguments: dict[str, Any]) -> None:
+    validator = compile_parameters(MIXED, "mixed")
+    after, changes = validator.coerce(arguments)
+    if validator.is_valid(arguments):
+        assert validator.is_valid(after)
+        assert all(isinstance(change.before, float) for change in changes)
+    for change in changes:
+        if isinstance(change.after, int | float):
+            assert str(change.after) == str(change.before) or float(change.after) == float(change.before)
+
+
+def test_defaults() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "limit": {"type": "integer", "default": 10},
+            "kind": {"$ref": "#/$defs/kind"},
+            "page": {"type": "object", "properties": {"size": {"type": "integer", "default": 5}}},
+            "rows": {
+                "type": "array",
+                "items": {"type": "object", "properties": {"tags": {"type": "array", "default": []}}},
+            },
+            "wrong": {"type": "integer", "default": None},
+        },
+        "$defs": {"kind": {"enum": ["a", "b"], "default": "b"}},
+    }
+    validator = compile_parameters(schema, "defaults")
+    arguments: dict[str, Any] = {"page": {}, "rows": [{}, {"tags": [1]}]}
+    filled = validator.fill_defaults(arguments)
+    assert filled == {
+        "limit": 10,
+        "kind": "b",
+        "page": {"size": 5},
+        "rows": [{"tags": []}, {"tags": [1]}],
+    }
+    assert arguments == {"page": {}, "rows": [{}, {"tags": [1]}]}
+    assert validator.fill_defaults({}) == {"limit": 10, "kind": "b"}
+    assert validator.fill_defaults(filled) is filled
+    filled["rows"][0]["tags"].append(1)
+    assert validator.fill_defaults({"rows": [{}]})["rows"] == [{"tags": []}]
+
+
+def test_defaults_without_a_compiled_schema() -> None:
+    assert fill_defaults(field({"default": 1}), {}) == {"x": 1}
+    assert fill_defaults({"type": "object"}, {"y": [1]}) == {"y": [1]}

@@ -1,0 +1,48 @@
+"""A process that uses a store; started by `test_processes`. Prints a line for each thing that is durable.
+
+racer.py URL claims NAME    for each line of standard input: claims that key, and moves its call if it got it
+racer.py URL writes NAME    writes calls until it is killed
+"""
+
+import asyncio
+import sys
+
+from surehand.storage import SqlStore, open_store
+from surehand.testing.store_records import call, claim, move
+
+
+async def claims(store: SqlStore, name: str) -> None:
+    """Try for each key to be the one that claims it, and for the shared call to be the one that starts it."""
+    loop = asyncio.get_running_loop()
+    while key := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
+        won = await store.claim(claim(call(f"{key} {name}", key=key))) is None
+        started = await store.move(move(f"shared {key}", "ready", "running", owner=name))
+        print(key, "won" if won else "lost", "started" if started else "late", flush=True)
+
+
+async def writes(store: SqlStore, name: str) -> None:
+    """Write with several tasks at once, for ever."""
+
+    async def one(task: int) -> None:
+        n = 0
+        while True:
+            call_id = f"{name}-{task}-{n}"
+            await store.claim(claim(call(call_id), rows=1))
+            sys.stdout.write(call_id + "\n")
+            sys.stdout.flush()
+            n += 1
+
+    await asyncio.gather(*(one(task) for task in range(8)))
+
+
+async def main(url: str, what: str, name: str) -> None:
+    """Open, tell so, work, close."""
+    store = open_store(url)
+    await store.open()
+    print("open", flush=True)
+    await {"claims": claims, "writes": writes}[what](store, name)
+    await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))
