@@ -32,13 +32,12 @@ if TYPE_CHECKING:
     )
     from .event import Event
     from .limits import Limits
-    from .normalize import Attachment, Output
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource
     from .ports import CallerResolver, Clock, Store
     from .registry import Catalog, Registry
     from .secrets import Secret
-    from .settings import Settings
+    from .settings import Settings, read_project
     from .spec import (
         Definition,
         Done,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
         raw_tool,
         tool,
     )
-    from .types import Caller, Requirement
+    from .types import Attachment, Caller, Output, Requirement
     from .view import ToolView, ViewEntry
 
 __version__ = "0.1.0"
@@ -66,22 +65,22 @@ _HOME = {
     "engine": ("Engine", "Pending"),
     "errors": (
         "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
-        "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError", "Unavailable",
+        "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError",
+        "Unavailable",
     ),
     "event": ("Event",),
     "limits": ("Limits",),
-    "normalize": ("Attachment", "Output"),
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource"),
     "ports": ("CallerResolver", "Clock", "Store"),
     "registry": ("Catalog", "Registry"),
     "secrets": ("Secret",),
-    "settings": ("Settings",),
+    "settings": ("Settings", "read_project"),
     "spec": (
         "Definition", "Done", "Injected", "NotDone", "Parameter", "ParameterSchema", "Retry", "StillUnknown", "Tool",
         "ToolSpec", "bind_tool", "raw_tool", "tool",
     ),
-    "types": ("Caller", "Requirement"),
+    "types": ("Attachment", "Caller", "Output", "Requirement"),
     "view": ("ToolView", "ViewEntry"),
 }  # fmt: skip
 """Room -> the public names that live in it."""
@@ -96,7 +95,7 @@ __all__ = [
     "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunStep", "Secret",
     "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "Tool", "ToolCall", "ToolError",
     "ToolResult", "ToolSpec", "ToolView", "Unavailable", "ViewEntry", "Withhold", "bind_tool", "open_engine",
-    "open_project", "raw_tool", "tool",
+    "open_project", "raw_tool", "read_project", "tool",
 ]  # fmt: skip
 
 

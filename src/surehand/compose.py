@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 
 from .audit import Anchor, FileAnchor, MemoryAnchor
 from .engine import Engine
@@ -125,15 +126,27 @@ def load_tools(modules: Sequence[str], folder: Path) -> list[Tool]:
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
     for name in modules:
-        try:
-            module = importlib.import_module(name)
-        except ImportError as error:
-            raise ConfigError(f"tools: module {name!r} cannot be imported: {error}") from error
+        module = _module(name, folder)
         tools = [value for value in vars(module).values() if isinstance(value, Tool)]
         if not tools:
             raise ConfigError(f"tools: module {name!r} holds no tool; decorate functions with @sh.tool")
         found.update({tool.spec.id: tool for tool in tools})
     return list(found.values())
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    beside = any((folder / part).exists() for part in (name.split(".")[0], f"{name.split('.')[0]}.py"))
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        raise ConfigError(f"tools: module {name!r} cannot be imported: {error}") from error
+    if beside and folder not in Path(module.__file__ or "").resolve().parents:
+        # One process can hold one module of a name: the other project's tools would act in this one's place.
+        raise ConfigError(
+            f"tools: module {name!r} of {folder} cannot be used: this process has imported another module of that name, "
+            f"{module.__file__}; rename one, or open each project in a process of its own"
+        )
+    return module
 
 
 def _services(

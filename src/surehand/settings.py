@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .errors import ConfigError
 from .limits import Limits
@@ -40,8 +40,8 @@ class Settings:
     """Who the command line may act as. A server authenticates its callers instead."""
 
 
-def read_project(path: str | Path) -> tuple[Settings, Path]:
-    """Reads a project file.
+def read_project(path: str | Path = "surehand.toml") -> tuple[Settings, Path]:
+    """Reads a project file. `.callers` of the settings are those that the command line may act as.
 
     Returns:
         The settings, and the folder that their paths are relative to.
@@ -69,9 +69,7 @@ def _settings(data: dict[str, Any], where: str) -> Settings:
         elif name not in known:
             raise ConfigError(f"{where}: there is no setting {name!r}; known are {', '.join(sorted(known))}")
         elif name == "tools":
-            if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-                raise ConfigError(f"{where}: tools must be a list of module names")
-            values[name] = tuple(value)
+            values[name] = _strings(value, f"{where}: tools")
         elif not isinstance(value, str):
             raise ConfigError(f"{where}: {name} must be a string, not {value!r}")
         else:
@@ -98,13 +96,16 @@ def _audit(table: dict[str, Any], where: str) -> str:
     return value
 
 
-def _scopes(table: object, where: str) -> tuple[str, ...]:
-    if not isinstance(table, dict) or set(table) != {"scopes"}:  # pyright: ignore[reportUnknownArgumentType]
+def _scopes(table: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(table, dict) or list(cast("dict[str, Any]", table)) != ["scopes"]:
         raise ConfigError(f"{where} must be a table with scopes = [...]")
-    scopes: Any = table["scopes"]
-    if not isinstance(scopes, list):
-        raise ConfigError(f"{where}: scopes must be a list of strings")
-    return tuple(str(one) for one in scopes)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return _strings(table["scopes"], f"{where}: scopes")
+
+
+def _strings(value: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in cast("list[Any]", value)):
+        raise ConfigError(f"{where} must be a list of strings")
+    return tuple(cast("list[str]", value))
 
 
 def _table(kind: Any, table: dict[str, Any], where: str) -> Any:

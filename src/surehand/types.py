@@ -113,3 +113,21 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """For people."""
     policy_hash: str
     """sha256 of the policy's text: a changed policy is another question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """Bytes that belong to a result: kept beside it, named in its text."""
+
+    body: bytes
+    media_type: str = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What a handler returns when text and value differ, or when files belong to the result."""
+
+    text: str | None = None
+    """For the model; `None` takes the JSON text of `structured`."""
+    structured: Any = None
+    attachments: tuple[Attachment, ...] = ()

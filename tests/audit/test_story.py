@@ -70,6 +70,27 @@ def test_the_whole_story_of_an_approved_call() -> None:
     ("steps", "status", "recovery", "effect", "following"),
     [
         ([("call.waiting", FACTS)], "waiting", "wait", "no effect", "answer appr-1"),
+        (
+            [("call.waiting", FACTS), ("approval.decided", {"verdict": "approve"})],
+            "waiting",
+            "wait",
+            "no effect",
+            "answer",
+        ),
+        (
+            [("call.waiting", FACTS), ("approval.decided", {"verdict": "approve", "status": "approved"})],
+            "ready",
+            "wait",
+            "no effect",
+            "resume",
+        ),
+        (
+            [("call.waiting", FACTS), ("approval.decided", {"verdict": "reject", "status": "rejected"})],
+            "denied",
+            "nobody",
+            "no effect",
+            "does not change",
+        ),
         ([("call.started", FACTS)], "running", "wait", "not recorded yet", "recovery finds"),
         (
             [("call.started", FACTS), ("call.settled", {"status": "unknown", "error_code": "TOOL_TIMEOUT"})],
@@ -89,7 +110,7 @@ def test_the_whole_story_of_an_approved_call() -> None:
             [
                 ("call.started", FACTS),
                 ("call.recovered", {"status": "unknown", "error_code": "TOOL_OUTCOME_UNKNOWN"}),
-                ("call.resolved", {"status": "ok", "evidence": "found in the ledger of the bank"}),
+                ("call.resolved", {"status": "ok", "by": "carol", "evidence": "found in the ledger of the bank"}),
             ],
             "ok",
             "not_needed",
@@ -126,7 +147,7 @@ def test_the_whole_story_of_an_approved_call() -> None:
         ),
         ([("call.refused", FACTS)], "denied", "nobody", "no effect", "nothing"),
         (
-            [("call.waiting", FACTS), ("approval.ended", {"status": "denied", "error_code": "APPROVAL_EXPIRED"})],
+            [("call.waiting", FACTS), ("approval.ended", {"status": "expired", "error_code": "APPROVAL_EXPIRED"})],
             "denied",
             "nobody",
             "no effect",
@@ -168,6 +189,12 @@ def test_a_row_that_cannot_be_read_is_told() -> None:
     (row,) = rows(("call.refused", FACTS))
     for body in (b"\xff", b"[1]", b"[" * 100_000):
         assert explain_call([msgspec.structs.replace(row, body=body)]).status == "denied"
+
+
+def test_who_settled_and_who_rejected_is_told() -> None:
+    story = explain_call(rows(("call.started", FACTS), ("call.resolved", {"status": "ok", "by": "carol"})))
+    assert story.steps[-1].text == "settled by evidence by carol: ok"
+    assert explain_call(rows(("approval.decided", {"verdict": "reject"}))).error_code == "APPROVAL_REJECTED"
 
 
 def test_no_rows_is_an_error() -> None:

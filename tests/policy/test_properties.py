@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +10,9 @@ from surehand.policy import Allow, Ask, Decision, Deny, Policies
 from surehand.spec import ToolSpec
 from surehand.types import Caller
 from tests.policy.samples import NOON_NS, load, tool
+
+pytestmark = pytest.mark.timeout(60)
+"""Each example loads policies, with all the checks."""
 
 SCHEMA = {
     "n": {"type": "integer"},

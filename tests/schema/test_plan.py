@@ -217,6 +217,8 @@ def test_defaults() -> None:
         "rows": [{"tags": []}, {"tags": [1]}],
     }
     assert arguments == {"page": {}, "rows": [{}, {"tags": [1]}]}
+    wrong: dict[str, Any] = {"limit": 1, "kind": "a", "page": 5, "rows": [[], None]}
+    assert validator.fill_defaults(wrong) is wrong
     assert validator.fill_defaults({}) == {"limit": 10, "kind": "b"}
     assert validator.fill_defaults(filled) is filled
     filled["rows"][0]["tags"].append(1)

@@ -346,6 +346,22 @@ def test_a_large_hostile_schema_is_checked_quickly() -> None:
     assert time.perf_counter() - started < 1
 
 
+def test_schemas_that_refer_to_each_other() -> None:
+    definitions: dict[str, Any] = {
+        "expression": {"oneOf": [{"$ref": "#/$defs/sum"}, {"$ref": "#/$defs/negation"}, {"type": "number"}]},
+        "sum": {
+            "type": "object",
+            "properties": {"of": {"type": "array", "items": {"$ref": "#/$defs/expression"}}},
+            "required": ["of"],
+        },
+        "negation": {"type": "object", "properties": {"not": {"$ref": "#/$defs/expression"}}, "required": ["not"]},
+    }
+    validator = compile_schema({"$ref": "#/$defs/expression", "$defs": definitions}, where="s")
+    assert validator.is_valid({"of": [1, {"not": {"of": [2]}}]})
+    assert validator.errors({"of": [1, {"not": {"of": ["2"]}}]})
+    assert not validator.is_valid({"of": [1], "not": 2})
+
+
 ANYTHING: dict[str, Any] = {
     "$ref": "#/$defs/j",
     "$defs": {

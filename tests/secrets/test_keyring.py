@@ -332,6 +332,8 @@ def test_another_process_reads_a_rotated_key_when_it_needs_it(path: Path) -> Non
 def test_a_lost_or_exchanged_file_is_said(path: Path) -> None:
     ring = Keyring.open(path)
     foreign = Keyring.ephemeral().seal(b"x", context=CONTEXT)
+    with pytest.raises(UnsealError, match="is not in the keyring"):
+        ring.unseal(foreign, context=CONTEXT)
     path.unlink()
     with pytest.raises(ConfigError, match="is gone"):
         ring.rotate()

@@ -83,4 +83,4 @@ def test_what_no_parser_reads_is_a_description(monkeypatch: pytest.MonkeyPatch) 
         raise docstring_parser.ParseError(text)
 
     monkeypatch.setattr(docstring_parser, "parse", fail)
-    assert split_docstring("Args:\n    odd") == ("Args:\n    odd", {})
+    assert split_docstring("Args:\n  odd") == ("Args:\nodd", {})

@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, RootModel, SecretStr
 from typing_extensions import TypedDict
 
 from surehand.errors import SpecError
@@ -49,6 +49,10 @@ class Open(BaseModel):
     model_config = ConfigDict(extra="allow", title="Anything at all")
 
     title: str = "t"
+
+
+class Numbers(RootModel[list[int]]):
+    pass
 
 
 class Node(BaseModel):
@@ -148,6 +152,7 @@ TYPES: list[tuple[Any, Any, Any]] = [
     (Label, {"text": "x"}, {"text": "x"}),
     (Order, {"no": 1, "sizes": [{"cm": 2, "note": "n"}]}, Order(no=1, sizes=[Size(2, "n")])),
     (Open, {"title": "x", "more": 1}, Open.model_validate({"title": "x", "more": 1})),
+    (Numbers, [1, 2], Numbers([1, 2])),
     (Node, {"kids": [{"kids": []}]}, Node(kids=[Node()])),
     (Order | None, None, None),
     (list[date], ["2026-01-31"], [date(2026, 1, 31)]),
@@ -394,6 +399,8 @@ class Refused:
     @staticmethod
     def value(a: 5) -> None: ...  # pyright: ignore[reportGeneralTypeIssues]
     @staticmethod
+    def twice(b: int, a: int = Field(alias="b")) -> None: ...
+    @staticmethod
     def broken(a: Any) -> None: ...
     @staticmethod
     def many(a: int) -> Any:
@@ -417,6 +424,7 @@ class Refused:
         ("returns", ["'returns'", "return type"]),
         ("missing", ["'missing'", "'Missing'"]),
         ("value", ["'value'", "parameter 'a'"]),
+        ("twice", ["'twice'", "same name in JSON"]),
         ("broken", ["'broken'", "cannot be read"]),
         ("many", ["generator"]),
     ],

@@ -84,6 +84,15 @@ def test_columns_are_the_fields_in_their_order(table: tables.Table, record: type
     assert [column.name for column in table.columns] == fields
 
 
+def test_a_script_runs_to_its_end(any_url: str) -> None:
+    session = open_store(any_url)._driver.writer()
+    session.begin_alone()
+    session.script("CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1) RETURNING x; CREATE TABLE b (x INTEGER);")
+    session.commit()
+    session.script("SELECT x FROM b")
+    session.close()
+
+
 async def test_stores_that_open_an_empty_database_at_once(any_url: str) -> None:
     stores = [open_store(any_url) for _ in range(6)]
     await asyncio.gather(*(store.open() for store in stores))

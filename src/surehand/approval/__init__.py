@@ -1,13 +1,14 @@
 """A person's answer to one question, bound to exactly what will run. Pure."""
 
 from .digest import digest
-from .record import Approval, ApprovalStatus, Counted, Refused, Verdict, Vote, count
+from .record import Approval, ApprovalStatus, Counted, Refused, Shown, Verdict, Vote, count
 
 __all__ = [
     "Approval",
     "ApprovalStatus",
     "Counted",
     "Refused",
+    "Shown",
     "Verdict",
     "Vote",
     "count",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -43,6 +43,21 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True):
     expires_us: int
     decided_us: int | None = None
     votes: tuple[Vote, ...] = ()
+
+
+class Shown(msgspec.Struct, frozen=True, kw_only=True):
+    """What an approver sees of the call, besides the question itself. Secrets are redacted."""
+
+    description: str
+    """Of the tool."""
+    arguments: dict[str, Any]
+    """What will run, without the injected arguments."""
+    injected: dict[str, Any]
+    """Arguments that came from the caller, not from the model."""
+    written: dict[str, Any] | None
+    """What the model wrote, where it differs."""
+    caller: dict[str, str]
+    """Who asks: id, agent, environment."""
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):

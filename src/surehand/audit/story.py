@@ -10,8 +10,9 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     coercions                      values that validation changed, one entry each
     decision {kind, policies, reasons, requirements}, policy_set   why it was allowed, denied or asked
     key, attempt, started_us, finished_us        the effect
-    approval_id, digest, shown_hash, approver, verdict, reason     a person's answer
-    status, error_code, result_ref, evidence     how it ended
+    approval_id, digest, shown_hash, approver, groups, verdict, reason   a person's answer; `status` is then the
+                                   question's: open, approved or rejected
+    status, error_code, result_ref, evidence, by   how it ended
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
     if row is None:
         raise ValueError("a call without audit rows cannot be explained")
     decision = _object(facts.get("decision"))
-    code = _text(facts, "error_code") if status not in ("ok", "waiting", "running") else ""
+    code = _text(facts, "error_code") if status not in ("ok", "waiting", "ready", "running") else ""
+    if status == "denied" and not code and any(answer.verdict == "reject" for answer in answers):
+        code = "APPROVAL_REJECTED"
     recovery, following = _next(status, code, facts)
     return CallStory(
         call_id=row.call_id or "",
@@ -137,13 +140,17 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
 
 
 _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied"}
-_SETTLES = frozenset(
-    {"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved", "approval.ended"}
-)
+_SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
 
 
 def _status(kind: str, said: dict[str, Any], before: str) -> str:
-    # A replay, a late completion and a single answer are told, but do not move the call.
+    # A replay, a late completion and one answer of several are told, but do not move the call.
+    if kind == "approval.ended":
+        return "denied"
+    if kind == "approval.decided":
+        if _text(said, "verdict") == "reject":
+            return "denied"
+        return "ready" if _text(said, "status") == "approved" else before
     told = _text(said, "status") if kind in _SETTLES or kind in _STATUS else ""
     return told or _STATUS.get(kind, before)
 
@@ -174,7 +181,8 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
         case "call.late":
             return f"the handler came back after its deadline{ended}"
         case "call.resolved":
-            return f"settled by evidence{ended}"
+            who = f" by {_text(said, 'by')}" if _text(said, "by") else ""
+            return f"settled by evidence{who}{ended}"
         case _:
             return _SENTENCES.get(kind, kind) + ended
 
@@ -211,6 +219,8 @@ def _next(status: str, code: str, facts: dict[str, Any]) -> tuple[Recovery, str]
             return "not_needed", "nothing; the same call again is answered with the stored result while its key is kept"
         case "waiting":
             return "wait", f"somebody who is entitled to has to answer {_text(facts, 'approval_id') or 'the question'}"
+        case "ready":
+            return "wait", "it was approved; the caller has to resume the call"
         case "running":
             return "wait", "wait; if its process died, recovery finds the call and settles or reports it"
         case "unknown":
@@ -227,7 +237,7 @@ def _after_failure(code: str) -> tuple[Recovery, str]:
             return "model", "the model may correct the call and send it as a new one"
         case "engine":
             return "engine", "the same call may be sent again unchanged"
-        case "nobody":
+        case _:
             return "nobody", "nothing; sending it again does not change the answer"
 
 

@@ -6,11 +6,11 @@ from typing import Any, get_args
 
 import msgspec
 
-from ..approval import Approval, ApprovalStatus, Counted, Refused, Verdict, count
+from ..approval import Approval, ApprovalStatus, Counted, Refused, Shown, Verdict, count
 from ..audit import AuditRow
 from ..errors import ApprovalError
 from ..pipeline import Services
-from ..pipeline.trace import caller_facts, record_row, unseal_json
+from ..pipeline.trace import record_row, unseal_json
 from ..policy import Deny
 from ..ports import Ballot, Move
 from ..types import Caller, Requirement
@@ -150,7 +150,7 @@ class Approvals:
             version=approval.version,
             digest=approval.digest,
             shown_hash=approval.shown_hash,
-            approver=caller_facts(by),
+            approver=by.id,
             groups=list(counted.vote.groups),
             verdict=verdict,
             reason=self._s.redactor.text(reason),
@@ -158,7 +158,9 @@ class Approvals:
         )
 
     def _shown(self, approval: Approval) -> Pending:
-        shown = unseal_json(self._s, approval.shown, tenant=approval.tenant, call_id=approval.call_id, what="shown")
+        shown = unseal_json(
+            self._s, approval.shown, Shown, tenant=approval.tenant, call_id=approval.call_id, what="shown"
+        )
         rejected = [vote for vote in approval.votes if vote.verdict == "reject"]
         return Pending(
             approval_id=approval.approval_id,
@@ -166,11 +168,11 @@ class Approvals:
             status=approval.status,
             tool=approval.name,
             version=approval.version,
-            description=shown["description"],
-            arguments=shown["arguments"],
-            injected=shown["injected"],
-            written=shown["written"],
-            requester=shown["caller"],
+            description=shown.description,
+            arguments=shown.arguments,
+            injected=shown.injected,
+            written=shown.written,
+            requester=shown.caller,
             needs=approval.needs,
             digest=approval.digest,
             created_us=approval.created_us,

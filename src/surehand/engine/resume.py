@@ -60,7 +60,7 @@ class Resumption:
                 id=record.tool_call_id,
                 name=record.name,
                 version=record.version,
-                arguments=stored_arguments(self._s, record)["written"],
+                arguments=stored_arguments(self._s, record).written,
             ),
             caller=caller,
             call_id=record.call_id,
@@ -77,7 +77,7 @@ class Resumption:
                 return msgspec.structs.replace(stored, replayed=True)
         p = self._passage(record, record.caller, world)
         p.entry = world.catalog.resolve(record.name, record.version)
-        p.arguments = stored_arguments(self._s, record)["arguments"]
+        p.arguments = stored_arguments(self._s, record).arguments
         if record.status in OPEN:
             return await shape(p, self._s, pending(record))
         if record.status == "unknown" and p.entry is not None:

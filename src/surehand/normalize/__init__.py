@@ -2,6 +2,6 @@
 
 from . import failures
 from .text import cap, display
-from .value import Attachment, Output, Value, read_value
+from .value import Value, read_value
 
-__all__ = ["Attachment", "Output", "Value", "cap", "display", "failures", "read_value"]
+__all__ = ["Value", "cap", "display", "failures", "read_value"]

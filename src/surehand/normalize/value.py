@@ -7,31 +7,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import orjson
 
+from ..redact import clean_text
 from ..secrets import Secret
 from ..spec import Tool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
-    """Bytes that belong to a result: kept beside it, named in its text."""
-
-    body: bytes
-    media_type: str = "application/octet-stream"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """What a handler returns when text and value differ, or when files belong to the result."""
-
-    text: str | None = None
-    """For the model; `None` takes the JSON text of `structured`."""
-    structured: Any = None
-    attachments: tuple[Attachment, ...] = ()
+from ..types import Attachment, Output
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,14 +47,14 @@ def read_value(returned: Any, tool: Tool | None) -> Value:
     structured = dump(output.structured) if dump is not None else output.structured
     seen = _Seen()
     structured = _json(structured, seen)
-    text = output.text
+    text = None if output.text is None else clean_text(output.text)
     if text is None:
         if isinstance(structured, str):
             text, structured = structured, None
         elif structured is None and not seen.not_finite:
             text = "Done."
         else:
-            text = orjson.dumps(structured).decode()
+            text = msgspec.json.encode(structured).decode()
     return Value(
         text=text or "(empty)",
         structured=structured,
@@ -82,7 +66,7 @@ def read_value(returned: Any, tool: Tool | None) -> Value:
 def _output(returned: Any) -> Output:
     if isinstance(returned, Output):
         return returned
-    if isinstance(returned, bytes | bytearray | memoryview):
+    if isinstance(returned, bytes | bytearray):
         return Output(text="", attachments=(Attachment(body=bytes(returned)),))
     if isinstance(returned, Attachment):
         return Output(text="", attachments=(returned,))
@@ -91,7 +75,7 @@ def _output(returned: Any) -> Output:
 
 def _json(value: Any, seen: _Seen, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool | str):
-        return str.__str__(value) if isinstance(value, str) else value
+        return clean_text(value) if isinstance(value, str) else value
     if isinstance(value, float):
         if math.isfinite(value):
             return float(value)
@@ -102,17 +86,18 @@ def _json(value: Any, seen: _Seen, depth: int = 0) -> Any:
     if depth > 100:
         raise ValueError("the result is nested more than 100 levels deep")
     if isinstance(value, Mapping):
-        return {_key(k): _json(v, seen, depth + 1) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        items = cast("Mapping[Any, Any]", value).items()
+        return {_key(k): _json(v, seen, depth + 1) for k, v in items}
     if isinstance(value, list | tuple):
-        return [_json(v, seen, depth + 1) for v in value]  # pyright: ignore[reportUnknownVariableType]
+        return [_json(v, seen, depth + 1) for v in cast("list[Any]", value)]
     if isinstance(value, set | frozenset):
-        return sorted((_json(v, seen, depth + 1) for v in value), key=repr)  # pyright: ignore[reportUnknownVariableType]
+        return sorted((_json(v, seen, depth + 1) for v in cast("set[Any]", value)), key=repr)
     return _json(_plain(value), seen, depth + 1)
 
 
 def _key(key: Any) -> str:
     if isinstance(key, str):
-        return key
+        return clean_text(key)
     if key is None or isinstance(key, bool | float):
         raise TypeError(f"a result has the key {key!r}; JSON keys are strings")
     return str(key)

@@ -19,6 +19,7 @@ def authorize(p: Passage, s: Services) -> Stop | None:
         decision=type(p.decision).__name__,
         policies=list(p.decision.policies),
         reasons=list(p.decision.reasons),
+        groups=[one.group for one in p.decision.requirements] if isinstance(p.decision, Ask) else [],
     )
     return denied(p, p.decision) if isinstance(p.decision, Deny) else None
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..approval import Approval, digest
 from ..errors import SurehandError
 from ..ledger import CallRecord, effect_key, meaning
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Claim, Existing, Move
+from .ask import ask
 from .passage import Passage, Stop
-from .services import Services, new_id
-from .trace import seal_json, stored_outcome, stored_result, trace
+from .services import Services
+from .trace import StoredArguments, seal_json, stored_outcome, stored_result, trace
 from .unknown import recover_one, settle_by_check
 
 _ROUNDS = 3
@@ -39,7 +37,7 @@ async def claim(p: Passage, s: Services) -> Stop | None:
             return _no_record(p, s, order.record)
         if existing is None:
             p.record = order.record
-            return _waiting(p, s) if order.approval is not None else _started(p, s)
+            return pending(order.record) if order.approval is not None else _started(p, s)
         stop = await _answer(p, s, existing)
         if stop is not None:
             return stop
@@ -50,7 +48,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
     now_us = s.clock.now_us()
     asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
     call_id = p.call_id
-    approval = ask(p, s, asks, call_id, now_us) if asks else None
+    approval = ask(p, s, asks, now_us=now_us) if asks else None
     record = CallRecord(
         call_id=call_id,
         tenant=p.caller.tenant,
@@ -70,7 +68,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         status="waiting" if approval else "running",
         arguments=seal_json(
             s,
-            {"written": p.written, "arguments": p.arguments, "final": p.final},
+            StoredArguments(written=p.written or {}, arguments=p.arguments, final=p.final),
             tenant=p.caller.tenant,
             call_id=call_id,
             what="arguments",
@@ -89,47 +87,6 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
     )
     p.record = None
     return Claim(record=record, approval=approval, audit=(row,), now_us=now_us)
-
-
-def ask(p: Passage, s: Services, asks: tuple[Any, ...], call_id: str, now_us: int) -> Approval:
-    """A question about exactly this call."""
-    shown = {
-        "tool": p.spec.name,
-        "version": p.spec.version,
-        "description": p.spec.description,
-        "arguments": s.redactor.value(p.arguments, p.spec.parameters, names=True),
-        "injected": p.injected,
-        "written": None if p.written == p.arguments else s.redactor.value(p.written, p.spec.parameters, names=True),
-        "caller": {"id": p.caller.id, "agent": p.caller.agent, "environment": p.caller.environment},
-        "needs": [[one.policy_id, one.group, one.reason] for one in asks],
-    }
-    return Approval(
-        approval_id=new_id("apr"),
-        call_id=call_id,
-        tenant=p.caller.tenant,
-        requester=p.caller.id,
-        name=p.spec.name,
-        version=p.spec.version,
-        digest=digest(p.spec, p.final, p.caller, asks),
-        needs=asks,
-        shown=seal_json(s, shown, tenant=p.caller.tenant, call_id=call_id, what="shown"),
-        shown_hash=s.keyring.keyed_hash(shown),
-        created_us=now_us,
-        expires_us=now_us + int(s.limits.approval_ttl_s * 1_000_000),
-    )
-
-
-def _waiting(p: Passage, s: Services) -> Stop:
-    assert p.record is not None
-    s.emit(
-        "call.waiting",
-        caller=p.caller,
-        call_id=p.call_id,
-        tool_call_id=p.call.id,
-        name=p.spec.name,
-        approval_id=p.record.approval_id,
-    )
-    return pending(p.record)
 
 
 def _started(p: Passage, s: Services) -> None:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-import orjson
+import msgspec
 
 from ..call import CallContext
 from ..errors import BusinessError, HandlerError, OutcomeUnknown, Unavailable
@@ -74,10 +74,10 @@ def _thunk(p: Passage, s: Services, tool: Tool, deadline: float) -> Callable[[],
         logger=logging.LoggerAdapter(_log, {"call_id": p.call_id, "tool": p.spec.name}),
     )
     p.context = context
-    text = orjson.dumps(p.arguments)
+    text = msgspec.json.encode(p.arguments)
     if tool.raw:
         return lambda: tool.handler(context, text.decode())
-    arguments = orjson.loads(text) if tool.bind is None else tool.bind(text)
+    arguments = msgspec.json.decode(text) if tool.bind is None else tool.bind(text)
     given = {name: _injection(source, context, p.caller) for name, source in p.spec.injected.items()}
     return lambda: tool.handler(**arguments, **given)
 

@@ -29,6 +29,14 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
     else:
         result = _stopped(p, s, stop)
     if result.status == "pending":
+        s.emit(
+            "call.waiting",
+            caller=p.caller,
+            call_id=result.call_id,
+            tool_call_id=result.tool_call_id,
+            name=result.name,
+            approval_id=result.approval_id,
+        )
         return result
     result = await _record(p, s, await _after(p, s, result), stop)
     s.emit(

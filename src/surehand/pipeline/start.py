@@ -11,7 +11,8 @@ from ..normalize import failures
 from ..policy import Ask
 from ..ports import Move
 from ..types import Requirement
-from .claim import ask, pending
+from .ask import ask
+from .claim import pending
 from .passage import Passage, Stop
 from .services import Services
 from .trace import trace
@@ -93,7 +94,7 @@ async def _ask_again(p: Passage, s: Services, needs: tuple[Requirement, ...]) ->
     """Policy asks something else now: the old yes does not answer it."""
     record = p.record
     assert record is not None
-    approval = ask(p, s, needs, record.call_id, s.clock.now_us())
+    approval = ask(p, s, needs, now_us=s.clock.now_us())
     await s.store.move(
         Move(
             tenant=record.tenant,

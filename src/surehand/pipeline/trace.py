@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -13,6 +13,19 @@ from ..policy import Ask, Decision
 from ..types import Caller
 from .passage import Outcome, Passage
 from .services import Services, new_id
+
+T = TypeVar("T")
+
+
+class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """The arguments of a call, as the ledger keeps them."""
+
+    written: dict[str, Any]
+    """As the model wrote them."""
+    arguments: dict[str, Any]
+    """As validated."""
+    final: dict[str, Any]
+    """With the injected ones: what ran, or would."""
 
 
 def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
@@ -46,7 +59,7 @@ def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: st
     return _row(s, kind, tenant, call_id, run_id, facts)
 
 
-def caller_facts(caller: Caller) -> dict[str, Any]:
+def caller_facts(caller: Caller) -> dict[str, str]:
     """Who, without roles and scopes: the decision says what those led to."""
     return {"id": caller.id, "agent": caller.agent, "environment": caller.environment}
 
@@ -92,36 +105,36 @@ def _row(s: Services, kind: Kind, tenant: str, call_id: str, run_id: str | None,
 
 def seal_json(s: Services, value: Any, *, tenant: str, call_id: str, what: str) -> bytes:
     """Encodes and seals one part of a call for the ledger; it opens only in that place."""
-    return s.keyring.seal(msgspec.msgpack.encode(value), context=_context(tenant, call_id, what))
+    return s.keyring.seal(msgspec.json.encode(value), context=_context(tenant, call_id, what))
 
 
-def unseal_json(s: Services, sealed: bytes, *, tenant: str, call_id: str, what: str) -> Any:
-    """What `seal_json` sealed, as plain values.
+def unseal_json(s: Services, sealed: bytes, kind: type[T], *, tenant: str, call_id: str, what: str) -> T:
+    """What `seal_json` sealed.
 
     Raises:
         StoreError: It was not sealed for this place, or was changed.
     """
-    return msgspec.msgpack.decode(s.keyring.unseal(sealed, context=_context(tenant, call_id, what)))
-
-
-def _context(tenant: str, call_id: str, what: str) -> str:
-    return f"{what}:{call_id}:{tenant}"
+    return msgspec.json.decode(s.keyring.unseal(sealed, context=_context(tenant, call_id, what)), type=kind)
 
 
 def stored_result(s: Services, record: CallRecord) -> ToolResult:
     """The result that was given for a call."""
     assert record.result is not None
-    data = unseal_json(s, record.result, tenant=record.tenant, call_id=record.call_id, what="result")
-    return msgspec.convert(data, ToolResult)
+    return unseal_json(s, record.result, ToolResult, tenant=record.tenant, call_id=record.call_id, what="result")
 
 
 def stored_outcome(s: Services, record: CallRecord) -> Outcome:
     """How the handler of a call ended."""
     assert record.outcome is not None
-    data = unseal_json(s, record.outcome, tenant=record.tenant, call_id=record.call_id, what="outcome")
-    return msgspec.convert(data, Outcome)
+    return unseal_json(s, record.outcome, Outcome, tenant=record.tenant, call_id=record.call_id, what="outcome")
 
 
-def stored_arguments(s: Services, record: CallRecord) -> dict[str, Any]:
-    """`written`, `arguments` and `final` of a call."""
-    return unseal_json(s, record.arguments, tenant=record.tenant, call_id=record.call_id, what="arguments")
+def stored_arguments(s: Services, record: CallRecord) -> StoredArguments:
+    """The arguments of a call."""
+    return unseal_json(
+        s, record.arguments, StoredArguments, tenant=record.tenant, call_id=record.call_id, what="arguments"
+    )
+
+
+def _context(tenant: str, call_id: str, what: str) -> str:
+    return f"{what}:{call_id}:{tenant}"

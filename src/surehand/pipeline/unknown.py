@@ -16,7 +16,7 @@ from ..types import Caller
 from ..view import World
 from .passage import Outcome
 from .services import Services
-from .trace import caller_facts, record_row, seal_json, stored_arguments
+from .trace import record_row, seal_json, stored_arguments
 
 CHECK_TIMEOUT_S = 30.0
 
@@ -63,7 +63,7 @@ async def settle_by_check(s: Services, record: CallRecord, world: World) -> Call
 async def _ask(s: Services, tool: Tool, record: CallRecord) -> Any:
     check = tool.status_check
     assert check is not None
-    arguments = stored_arguments(s, record)["final"]
+    arguments = stored_arguments(s, record).final
     key = record.idempotency_key
     runner = s.inline if inspect.iscoroutinefunction(check) else s.thread
     ended = await runner.run(
@@ -141,6 +141,6 @@ def _row(s: Services, kind: Any, record: CallRecord, *, by: Caller | None = None
         version=record.version,
         key=record.key,
         attempt=record.attempt,
-        approver=None if by is None else caller_facts(by),
+        approver=None if by is None else by.id,
         **facts,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import orjson
+import msgspec
 
 from ..schema import Coercion
 from ..spec.hashes import canonical_json
@@ -18,26 +18,26 @@ def validate(p: Passage, s: Services) -> Stop | None:
     arguments = validator.fill_defaults(arguments)
     violations = validator.errors(arguments)
     if violations:
-        lines = "\n".join(f"- {v.path}: {v.message}" for v in violations)
-        return p.refuse(
-            "TOOL_ARGUMENT_INVALID",
-            f"The arguments of `{p.spec.name}` are not right; nothing was done. Correct them and call again:\n{lines}",
+        return _wrong(
+            p,
+            *(f"{v.path}: {v.message}" for v in violations),
             violations=[{"path": v.path, "expected": v.expected, "allowed": v.allowed} for v in violations],
         )
     tool = p.entry.tool
     if tool.bind is not None and tool.canonical is not None:
         try:
-            typed = tool.canonical(tool.bind(orjson.dumps(arguments)))
+            typed = tool.canonical(tool.bind(msgspec.json.encode(arguments)))
         except ValueError as error:
-            return p.refuse(
-                "TOOL_ARGUMENT_INVALID",
-                f"The arguments of `{p.spec.name}` are not right; nothing was done. Correct them and call again:\n"
-                + _lines(error),
-            )
+            return _wrong(p, str(error))
         coercions += _differences(arguments, typed)
         arguments = typed
     p.arguments, p.coercions = arguments, coercions
     return None
+
+
+def _wrong(p: Passage, *lines: str, **details: object) -> Stop:
+    what = f"The arguments of `{p.spec.name}` are not right; nothing was done. Correct them and call again:"
+    return p.refuse("TOOL_ARGUMENT_INVALID", "\n- ".join((what, *lines)), **details)
 
 
 def _differences(before: dict[str, object], after: dict[str, object]) -> tuple[Coercion, ...]:
@@ -47,12 +47,3 @@ def _differences(before: dict[str, object], after: dict[str, object]) -> tuple[C
         for name, value in after.items()
         if name not in before or canonical_json(before[name]) != canonical_json(value)
     )
-
-
-def _lines(error: ValueError) -> str:
-    """What pydantic says of each argument, without the values and addresses that it adds."""
-    errors = getattr(error, "errors", None)
-    if errors is None:
-        return f"- {error}"
-    found = errors(include_url=False, include_context=False, include_input=False)
-    return "\n".join(f"- $.{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in found[:5])

@@ -18,7 +18,7 @@ from .argument_types import RecordOf, argument_types, as_schema, find, paths_of,
 from .entities import PLAIN, action_parents, call_action, schema
 from .misuse import is_whole, misuse, suggested
 from .rules import Rule
-from .syntax import Path
+from .syntax import Path, Scope
 from .values import narrowed, wanted
 
 _NO_TOOL: Final = "call/any@any"
@@ -70,6 +70,8 @@ class Checker:
         self._names = {*self._live, *self._removed}
         self._ids = {f"{name}@{version}" for name, version in catalog.entries}
         self._types: dict[str, RecordOf] = {}
+        self._kind_of: dict[tuple[str, str], str] = {}
+        self._kinds_of: dict[tuple[Scope, tuple[str, ...]], list[ToolSpec]] = {}
         self._schemas: dict[str, Schema] = {}
 
     def check(self, rules: Iterable[Rule]) -> Findings:
@@ -108,12 +110,13 @@ class Checker:
 
     def _unknown_arguments(self, rule: Rule, found: Findings) -> Iterator[str]:
         missing: set[Path] = set()
+        kinds = self._kinds(rule)
         for path in sorted(rule.reads.arguments):
             if path[:-1] in missing:
                 missing.add(path)
                 continue
             name = ".".join(("context", "arguments", *path))
-            having = [spec for spec in self._having(rule, path[0]) if find(self._type(spec), path) is not None]
+            having = [spec for spec in kinds if find(self._type(spec), path) is not None]
             needed = path if ("arguments", *path) in rule.reads.values else path[:-1]
             blind = [spec for spec in having if _is_blind(self._type(spec), needed)]
             if not having:
@@ -127,8 +130,29 @@ class Checker:
             elif len(blind) == len(having):
                 yield f"{name} has no single type in the schema of {_some(blind)}; give it one, or do not read it"
             elif blind:
-                what = f"{name} has no single type in {_some(blind)}; calls that carry it there are denied"
+                what = (
+                    f"{name} has no single type in the schema of {_some(blind)}; calls that carry it there are denied"
+                )
                 found.warnings.append(rule.problem(what))
+
+    def _kinds(self, rule: Rule) -> list[ToolSpec]:
+        """One tool in scope of each kind that has any of the arguments and differs in their types."""
+        names = tuple(sorted({path[0] for path in rule.reads.arguments}))
+        key = (rule.scope, names)
+        if key not in self._kinds_of:
+            found: dict[tuple[str, ...], ToolSpec] = {}
+            for name in names:
+                for spec in self._having(rule, name):
+                    found.setdefault(tuple(self._kind(spec, other) for other in names), spec)
+            self._kinds_of[key] = list(found.values())
+        return self._kinds_of[key]
+
+    def _kind(self, spec: ToolSpec, argument: str) -> str:
+        key = (spec.id, argument)
+        found = self._kind_of.get(key)
+        if found is None:
+            found = self._kind_of[key] = repr(self._type(spec).attributes.get(argument))
+        return found
 
     def _having(self, rule: Rule, argument: str) -> list[ToolSpec]:
         """The tools in scope that have an argument of this name."""
@@ -177,9 +201,8 @@ class Checker:
         named = sorted(uid.id for uid in pst.entity_uids(rule.template.clauses) if str(uid.type) == "Action")
         specs: Iterable[ToolSpec] = self._in_scope(rule)
         if not named:
-            having = {spec.id: spec for name in want.parts for spec in self._having(rule, name)}
-            other = next((spec for spec in specs if spec.id not in having), None)
-            specs = [*having.values(), *([other] if other else [])]
+            other = next((spec for spec in specs if want.parts.keys().isdisjoint(self._type(spec).attributes)), None)
+            specs = [*self._kinds(rule), *([other] if other else [])]
         found: dict[tuple[object, ...], tuple[str, RecordOf]] = {}
         for spec in specs:
             type_ = narrowed(want, self._type(spec))
@@ -203,9 +226,8 @@ def _is_blind(record: RecordOf, path: Path) -> bool:
     return attribute is not None and attribute.type is None
 
 
-def _some(specs: list[ToolSpec]) -> str:
-    more = f" and {len(specs) - 3} more" if len(specs) > 3 else ""
-    return ", ".join(spec.id for spec in specs[:3]) + more
+def _some(kinds: list[ToolSpec]) -> str:
+    return ", ".join(spec.id for spec in kinds[:3]) + (" and others" if len(kinds) > 3 else "")
 
 
 def _with_hint(error: str) -> str:

@@ -77,9 +77,9 @@ _ASSIGNED = (
 )  # fmt: skip
 _NAMES = f"(?:{'|'.join(_ASSIGNED)})"
 
+_BEARER = Pattern(("bearer", "basic"), re.compile(r"(?:bearer|basic)(?:[ \t]{1,4}|%20)([a-z0-9._~+/=-]{8,})"))
 FOLDED: tuple[Pattern, ...] = (
-    # Bearer and Basic tokens.
-    Pattern(("bearer", "basic"), re.compile(r"(?:bearer|basic)(?:[ \t]{1,4}|%20)([a-z0-9._~+/=-]{8,})")),
+    _BEARER,
     # Authorization: Scheme credentials, as a header or a quoted field.
     Pattern(
         ("authorization",),
@@ -136,7 +136,7 @@ def _redact_folded(pattern: Pattern, text: str, folded: str) -> str:
     position = 0
     for match in pattern.regex.finditer(folded):
         start, end = match.span(pattern.regex.groups)
-        if pattern is FOLDED[0] and not _is_token(text[start:end]):
+        if pattern is _BEARER and not _is_token(text[start:end]):
             continue
         parts += [text[position:start], MARK]
         position = end

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
-from surehand.secrets import Secret
 from surehand.types import Json
 
 from .names import is_secret_name
 from .patterns import MARK, known_pattern, redact_patterns
 from .schemas import Schema, SchemaSecrets, hides
-from .summary import Summary
+from .summary import MORE, Summary
 
 MAX_DEPTH = 128
 """Of a value; what lies deeper is replaced by a mark."""
@@ -20,11 +19,20 @@ MAX_NAMES = 4096
 MAX_NAME_CHARS = 128
 
 
+@runtime_checkable
+class Concealed(Protocol):
+    """A value that is only shown when asked for, as `surehand.secrets.Secret` is."""
+
+    def reveal(self) -> str:
+        """The value itself."""
+        ...
+
+
 class Redactor:
     """Hides secrets in values and in text. Its methods change nothing and never raise.
 
-    Hidden are: `Secret` objects, known values, what looks like a credential, what a schema calls `writeOnly` or
-    `format: password`, and, where names count, strings at or below a field with a secret's name
+    Hidden are: concealed objects such as `Secret`, known values, what looks like a credential, what a schema
+    calls `writeOnly` or `format: password`, and, where names count, strings at or below a field with a secret's name
     (`redact.names.SECRET_NAMES`).
 
     Args:
@@ -32,14 +40,14 @@ class Redactor:
             are hidden only where they are a whole string or number.
     """
 
-    def __init__(self, known: Iterable[str | Secret] = ()) -> None:
-        values = (value.reveal() if isinstance(value, Secret) else value for value in known)
+    def __init__(self, known: Iterable[str | Concealed] = ()) -> None:
+        values = (value if isinstance(value, str) else value.reveal() for value in known)
         self._known = frozenset(value for value in values if value)
         self._pattern = known_pattern(self._known)
         self._schemas: dict[int, tuple[Schema, SchemaSecrets]] = {}
         self._names: dict[str, str] = {}
 
-    def with_known(self, values: Iterable[str | Secret]) -> Redactor:
+    def with_known(self, values: Iterable[str | Concealed]) -> Redactor:
         """A redactor that knows these values too."""
         return Redactor([*self._known, *values])
 
@@ -59,7 +67,7 @@ class Redactor:
         """The JSON value without secrets; nothing is cut. For results, and with `names` for people and logs.
 
         Args:
-            value: A JSON value, in which `Secret` objects may stand. Other objects become a mark with their type.
+            value: A JSON value, in which concealed objects may stand. Other objects become a mark with their type.
             schema: Of the value. Taken as unchangeable, as a `ToolSpec`'s are.
             names: Whether a field's name alone may hide it. Not for results: a `token` may be what a model needs.
         """
@@ -72,7 +80,8 @@ class Redactor:
         Floats are written as text, so that a record holds none. Names count.
         """
         shown = self.value(arguments, schema, names=True)
-        return Summary().of(cast("dict[str, Json]", shown))
+        # The schema may call all of it secret: then there is nothing to show but how much there was.
+        return Summary().of(shown) if isinstance(shown, dict) else {MORE: len(arguments)}
 
     def name(self, name: str) -> str:
         """Like `text`, for the name of a field; remembers what is asked again and again."""
@@ -120,15 +129,13 @@ class _Walk:
             return value
         if isinstance(value, int | float):
             return MARK if self._knows and self._text(str(value)) != str(value) else value
-        if isinstance(value, Secret):
-            return MARK
-        if depth >= MAX_DEPTH:
+        if isinstance(value, Mapping | list | tuple) and depth >= MAX_DEPTH:
             return "[too deep]"
         if isinstance(value, Mapping):
             return self._object(cast("Mapping[Any, Any]", value), here, secret=secret, depth=depth + 1)
         if isinstance(value, list | tuple):
             return self._array(cast("list[Any]", value), here, secret=secret, depth=depth + 1)
-        return f"[{type(value).__name__}]"
+        return MARK if isinstance(value, Concealed) else f"[{type(value).__name__}]"
 
     def _object(self, value: Mapping[Any, Any], here: tuple[Schema, ...], *, secret: bool, depth: int) -> Json:
         result: dict[str, Json] = {}

@@ -17,7 +17,7 @@ MAX_BYTES = 2048
 """Of the whole, as JSON."""
 
 MORE = "[more]"
-_OVERHEAD = 40
+_OVERHEAD = 24
 """What a container takes besides its members: brackets, and the note of what was left out."""
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -25,7 +25,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 class Summary:
     """Makes one summary within a budget of bytes.
 
-    A container gets at most half of what is left, so that one long argument never crowds out those after it.
+    An argument gets at most half of what is left, so that a long one never crowds out those after it.
     """
 
     def of(self, value: dict[str, Json]) -> dict[str, Json]:
@@ -38,11 +38,12 @@ class Summary:
             if depth >= MAX_DEPTH:
                 kind = "member" if isinstance(value, dict) else "item"
                 return self._member(f"[{len(value)} {kind}{'' if len(value) == 1 else 's'}]", room, depth)
-            if room // 2 < 2 * _OVERHEAD:
+            share = room // 2 if depth == 1 else room * 3 // 4
+            if share < 2 * _OVERHEAD:
                 return None
             if isinstance(value, dict):
-                return self._object(value, room // 2, MAX_MEMBERS, depth + 1)
-            return self._array(value, room // 2, depth + 1)
+                return self._object(value, share, MAX_MEMBERS, depth + 1)
+            return self._array(value, share, depth + 1)
         shown = _scalar(value)
         size = len(_dumps(shown))
         return (shown, size) if size <= room else None

@@ -127,8 +127,8 @@ def _place(root: Schema, error: rs.ValidationError) -> _Place:
             schema = cast("Schema", node)
             reference = schema.get("$ref") if part == "$ref" else None
             node = follow(root, reference) if isinstance(reference, str) else schema.get(str(part))
-        elif isinstance(node, list):
-            node = cast("list[Any]", node)[int(part)]
+        else:
+            node = cast("list[Any]", node)[int(part)] if isinstance(node, list) else None
         if isinstance(node, dict):
             secret = secret or cast("Schema", node).get("writeOnly") is True
     return _Place(error, schema, secret)

@@ -26,6 +26,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import PydanticSerializationError
 
 from ..errors import SpecError
+from ..types import Attachment, Output
 
 _NO_JSON_FORM: Final = (PydanticUserError, SpecError, NameError, TypeError, AttributeError)
 DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"
@@ -109,6 +110,8 @@ def derive_arguments(tool: str, parameters: Sequence[Parameter]) -> DerivedArgum
         _refuse_lossy(tool, parameter)
     # Field names of pydantic may not begin with '_' or shadow its methods; parameters may. So they are aliases.
     names = {f"p{index}": _json_name(parameter) for index, parameter in enumerate(parameters)}
+    if len(set(names.values())) < len(names):
+        raise SpecError(f"tool {tool!r}: two parameters have the same name in JSON: {', '.join(names.values())}")
     try:
         model = _model(parameters, names)
         schema = model.model_json_schema(schema_generator=_Generator)
@@ -138,12 +141,12 @@ def derive_arguments(tool: str, parameters: Sequence[Parameter]) -> DerivedArgum
 
 
 def derive_output(tool: str, annotation: Any) -> DerivedOutput:
-    """The schema of what a function returns. Text, `None` and `Any` promise nothing.
+    """The schema of what a function returns. Text, bytes, `Output`, `None` and `Any` promise nothing.
 
     Raises:
         SpecError: The type has no JSON form.
     """
-    if annotation in (None, type(None), Any, str):
+    if annotation in (None, type(None), Any, str, bytes, Attachment, Output):
         return DerivedOutput(None, None)
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
@@ -185,12 +188,15 @@ def _json_name(parameter: Parameter) -> str:
 
 def _culprit(parameters: Sequence[Parameter]) -> str:
     """Which parameter cannot be derived, found by deriving each alone."""
-    for parameter in parameters:
+
+    def fails(parameter: Parameter) -> bool:
         try:
             _model([parameter], {"p0": _json_name(parameter)}).model_json_schema(schema_generator=_Generator)
         except _NO_JSON_FORM:
-            return f"parameter {parameter.name!r}"
-    return "its parameters"
+            return True
+        return False
+
+    return next((f"parameter {parameter.name!r}" for parameter in parameters if fails(parameter)), "its parameters")
 
 
 def _is_plain(annotation: Any) -> bool:

@@ -120,7 +120,7 @@ class SqliteSession:
 
     def script(self, sql: str) -> None:
         """See `tx.SchemaSession`."""
-        self._cursor.execute(sql)
+        self._cursor.execute(sql).fetchall()  # a statement that returns a row stops the script until it is fetched
 
     def close(self) -> None:
         """See `tx.Session`."""

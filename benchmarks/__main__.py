@@ -1,0 +1,118 @@
+"""`python -m benchmarks [--json]`: what governance costs, beside the floor and the disk, in one run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+import surehand as sh
+from benchmarks import work
+
+Row = tuple[str, float, str]
+REPEATS = 9
+SECONDS = 0.25
+
+
+async def per_call_us(call: Callable[[int], Awaitable[Any]], *, together: int = 1) -> float:
+    """Median microseconds of one call over repeats; `together` calls at once count each."""
+    done = 0
+
+    async def some(count: int) -> float:
+        nonlocal done
+        began = time.perf_counter()
+        for _ in range(count):
+            if together == 1:
+                await call(done)
+            else:
+                await asyncio.gather(*(call(done + i) for i in range(together)))
+            done += together
+        return (time.perf_counter() - began) / (count * together) * 1e6
+
+    await some(3)
+    count = max(1, int(SECONDS * 1e6 / (await some(3)) / together))
+    return statistics.median([await some(count) for _ in range(REPEATS)])
+
+
+def bare_commit_us(folder: Path) -> float:
+    """A row of the same size, written and synced with nothing around it."""
+    db = apsw.Connection(str(folder / "bare.db"))
+    for statement in ("pragma journal_mode=wal", "pragma synchronous=full", "create table rows (id integer, body)"):
+        db.execute(statement).fetchall()
+    body = os.urandom(600)
+
+    def one() -> float:
+        began = time.perf_counter()
+        with db:
+            db.execute("insert into rows (body) values (?)", (body,))
+        return (time.perf_counter() - began) * 1e6
+
+    times = [one() for _ in range(400)]
+    db.close()
+    return statistics.median(times)
+
+
+async def measure(folder: Path) -> list[Row]:
+    """All rows: what, microseconds a call, what it is a ratio of."""
+    floor = await per_call_us(lambda n: work.floor())
+    rows: list[Row] = [("floor: json.loads + await handler(**args) + json.dumps", floor, "floor")]
+    engine = sh.open_engine(
+        store=f"sqlite:///{folder / 'bench.db'}",
+        policies=work.POLICIES,
+        tools=[work.read_sales, work.limited_sales, work.book_sales],
+    )
+    async with engine:
+        arguments = json.loads(work.ARGUMENTS)
+        same = work.caller_of_calls(engine, "read_sales", lambda n: work.ARGUMENTS)
+        varied = work.caller_of_calls(
+            engine, "limited_sales", lambda n: json.dumps({**arguments, "limit": n % 900 + 1, "note": str(n)})
+        )
+        fresh = work.caller_of_calls(
+            engine, "limited_sales", lambda n: json.dumps({**arguments, "limit": -n, "note": str(n)})
+        )
+        effect = work.caller_of_calls(engine, "book_sales", lambda n: work.ARGUMENTS)
+        rows += [
+            ("governed read, decision cached", await per_call_us(same), "floor"),
+            ("governed read, decision by arguments, seen before", await per_call_us(varied), "floor"),
+            ("governed read, decision by arguments, never seen", await per_call_us(fresh), "floor"),
+            ("100 governed reads at once, each", await per_call_us(same, together=100), "floor"),
+        ]
+        commit = bare_commit_us(folder)
+        rows += [
+            ("bare durable commit of one row", commit, "commit"),
+            ("effect, written ahead, alone", await per_call_us(effect), "commit"),
+        ]
+        done = 1_000_000
+        many = work.caller_of_calls(engine, "book_sales", lambda n: work.ARGUMENTS)
+        rows.append(
+            ("100 effects at once, each", await per_call_us(lambda n: many(done + n), together=100), "commit")
+        )
+    return rows
+
+
+def main() -> int:
+    """Prints the table, or JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        rows = asyncio.run(measure(Path(folder)))
+    base = {"floor": rows[0][1], "commit": next(us for name, us, _ in rows if name.startswith("bare"))}
+    if "--json" in sys.argv:
+        print(json.dumps([{"what": n, "us": round(us, 2), "ratio": round(us / base[b], 2), "of": b} for n, us, b in rows]))
+        return 0
+    print(f"{'':55}{'us':>10}{'ratio':>9}")
+    for name, us, of in rows:
+        print(f"{name:55}{us:10.1f}{us / base[of]:8.1f}x {of}")
+    print(f"\nload of the machine meanwhile: {os.getloadavg()[0]:.1f}; cores: {os.cpu_count()}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

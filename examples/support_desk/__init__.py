@@ -1,0 +1,1 @@
+"""A shop's support desk: an agent's calls, played through Surehand on a real database. See README.md."""

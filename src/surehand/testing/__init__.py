@@ -1,0 +1,1 @@
+"""For the tests of whoever uses Surehand: contract suites that any store must pass."""
