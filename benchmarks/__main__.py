@@ -45,7 +45,7 @@ async def per_call_us(call: Callable[[int], Awaitable[Any]], *, together: int = 
 
 def bare_commit_us(folder: Path) -> float:
     """A row of the same size, written and synced with nothing around it."""
-    db = apsw.Connection(str(folder / "bare.db"))
+    db: Any = apsw.Connection(str(folder / "bare.db"))
     for statement in ("pragma journal_mode=wal", "pragma synchronous=full", "create table rows (id integer, body)"):
         db.execute(statement).fetchall()
     body = os.urandom(600)
@@ -93,9 +93,7 @@ async def measure(folder: Path) -> list[Row]:
         ]
         done = 1_000_000
         many = work.caller_of_calls(engine, "book_sales", lambda n: work.ARGUMENTS)
-        rows.append(
-            ("100 effects at once, each", await per_call_us(lambda n: many(done + n), together=100), "commit")
-        )
+        rows.append(("100 effects at once, each", await per_call_us(lambda n: many(done + n), together=100), "commit"))
     return rows
 
 
@@ -105,7 +103,9 @@ def main() -> int:
         rows = asyncio.run(measure(Path(folder)))
     base = {"floor": rows[0][1], "commit": next(us for name, us, _ in rows if name.startswith("bare"))}
     if "--json" in sys.argv:
-        print(json.dumps([{"what": n, "us": round(us, 2), "ratio": round(us / base[b], 2), "of": b} for n, us, b in rows]))
+        print(
+            json.dumps([{"what": n, "us": round(us, 2), "ratio": round(us / base[b], 2), "of": b} for n, us, b in rows])
+        )
         return 0
     print(f"{'':55}{'us':>10}{'ratio':>9}")
     for name, us, of in rows:

@@ -7,8 +7,11 @@ from typing import cast
 import pytest
 from hypothesis import settings
 
-from tests.desk import desk, open_desk  # noqa: F401  (fixtures of the whole suite)
+from tests import desk as the_desk
 from tests.pgserver import PostgresServer, PostgresUnavailableError, running_server
+
+desk = the_desk.desk
+open_desk = the_desk.open_desk
 
 IN_CI = os.environ.get("CI") == "true"
 

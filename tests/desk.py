@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +19,13 @@ class Desk:
     """What the tools did, and who may ask them."""
 
     folder: Path
-    done: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
+    done: list[Any] = field(default_factory=list[Any])
     alice: sh.Caller = field(
         default_factory=lambda: sh.Caller(id="alice", tenant="acme", roles=["support"], scopes=["orders:read", "pay"])
     )
-    fiona: sh.Caller = field(default_factory=lambda: sh.Caller(id="fiona", tenant="acme", roles=["finance", "approver"]))
+    fiona: sh.Caller = field(
+        default_factory=lambda: sh.Caller(id="fiona", tenant="acme", roles=["finance", "approver"])
+    )
     mallory: sh.Caller = field(
         default_factory=lambda: sh.Caller(id="alice", tenant="evil", roles=["finance"], scopes=["orders:read", "pay"])
     )
@@ -34,9 +38,6 @@ class Desk:
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
-
-
-Opener = Callable[..., sh.Engine]
 
 
 @pytest.fixture
@@ -59,7 +60,9 @@ async def open_desk(desk: Desk) -> AsyncGenerator[Callable[..., Any]]:
 def pay_tool(desk: Desk, **fields: Any) -> sh.Tool:
     """A payment that says what it did; one effect for each `to` and `no`."""
 
-    @sh.tool(**{"permissions": ["pay"], "key": ["to", "no"], **fields})
+    given: Any = {"permissions": ["pay"], "key": ["to", "no"], **fields}
+
+    @sh.tool(**given)
     async def pay(to: str, no: int, amount: int) -> str:
         """Pays an amount in cents. The same `no` to the same person is the same payment."""
         desk.done.append(("pay", to, no, amount))
@@ -77,3 +80,13 @@ ASK_FINANCE = """
 @id("large") @approvers("finance") @reason("payments over 100.00 need finance")
 forbid (principal, action == Action::"call/pay", resource) when { context.arguments.amount > 10000 };
 """
+
+
+async def until(holds: Callable[[], Any]) -> None:
+    """Waits for something that happens by itself; fails if it has not within three seconds."""
+    for _ in range(300):
+        answer = holds()
+        if (await answer) if inspect.isawaitable(answer) else answer:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("it did not happen within three seconds")

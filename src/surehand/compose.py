@@ -21,7 +21,6 @@ from .runners import Gate, InlineRunner, ThreadRunner
 from .secrets import Keyring
 from .settings import Settings, read_project
 from .spec import Tool
-from .storage import open_store
 from .view import World
 
 
@@ -61,7 +60,7 @@ def open_engine(
     keyring, anchor = _keys(settings, store if isinstance(store, str) else None)
     load = policy_loader(policies, settings)
     services = _services(
-        opened=open_store(store) if isinstance(store, str) else store,
+        opened=_open_store(store) if isinstance(store, str) else store,
         world=World(registry.catalog, load(registry.catalog)),
         keyring=keyring,
         clock=clock or SystemClock(),
@@ -143,10 +142,16 @@ def _module(name: str, folder: Path) -> ModuleType:
     if beside and folder not in Path(module.__file__ or "").resolve().parents:
         # One process can hold one module of a name: the other project's tools would act in this one's place.
         raise ConfigError(
-            f"tools: module {name!r} of {folder} cannot be used: this process has imported another module of that name, "
+            f"tools: module {name!r} of {folder} cannot be used: this process has imported another of that name, "
             f"{module.__file__}; rename one, or open each project in a process of its own"
         )
     return module
+
+
+def _open_store(url: str) -> Store:
+    from .storage import open_store  # SQLAlchemy costs 0.2 s, and checking policies needs no store
+
+    return open_store(url)
 
 
 def _services(

@@ -47,5 +47,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            if not getattr(self, field.name) > 0:
-                raise ConfigError(f"limits: {field.name} must be above 0, not {getattr(self, field.name)!r}")
+            value = getattr(self, field.name)
+            whole = field.type == "int"
+            if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not value > 0:
+                what = "a whole number" if whole else "a number"
+                raise ConfigError(f"{field.name} must be {what} above 0, not {value!r}")

@@ -80,7 +80,7 @@ def _settings(data: dict[str, Any], where: str) -> Settings:
         name: _scopes(table, f"{where}: tenants.{name}") for name, table in data.get("tenants", {}).items()
     }
     values["callers"] = {
-        name: _table(Caller, {"id": name, **table}, f"{where}: callers.{name}")
+        name: _table(Caller, table, f"{where}: callers.{name}", id=name)
         for name, table in data.get("callers", {}).items()
     }
     return Settings(**values)
@@ -108,9 +108,11 @@ def _strings(value: Any, where: str) -> tuple[str, ...]:
     return tuple(cast("list[str]", value))
 
 
-def _table(kind: Any, table: dict[str, Any], where: str) -> Any:
+def _table(kind: Any, table: Any, where: str, **more: Any) -> Any:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where} must be a table, not {table!r}")
     try:
-        return kind(**table)
+        return kind(**{**more, **cast("dict[str, Any]", table)})
     except TypeError as error:
         names = ", ".join(one.name for one in fields(kind))
         raise ConfigError(f"{where}: {error}; known are {names}") from error

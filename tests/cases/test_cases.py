@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import pytest
 
 import surehand as sh
-from tests.desk import Desk, pay_tool
+from tests.desk import Desk, pay_tool, until
 
 RAN = ("ok", False)
 
@@ -21,7 +21,7 @@ def ask_all(name: str) -> str:
     return f'@id("ask") @approvers("finance") forbid (principal, action == Action::"call/{name}", resource);'
 
 
-# -- C12: several JSON values in one arguments text ---------------------------------------------------
+# -- C12: several JSON values in one arguments text ------------------------------------------------
 
 
 def echo_tool(desk: Desk) -> sh.Tool:
@@ -41,7 +41,9 @@ def echo_tool(desk: Desk) -> sh.Tool:
 @pytest.mark.parametrize(
     ("arguments", "code", "ran", "says"),
     [
-        pytest.param('{"e":"X","r":1}{"e":"X","r":2}', "ARGUMENTS_NOT_JSON", [], "several JSON values", id="two-objects"),
+        pytest.param(
+            '{"e":"X","r":1}{"e":"X","r":2}', "ARGUMENTS_NOT_JSON", [], "several JSON values", id="two-objects"
+        ),
         pytest.param('{"a":1}{"a":', "ARGUMENTS_NOT_JSON", [], "several JSON values", id="object-and-a-half"),
         pytest.param('{"s":"a}{b"}', None, [{"s": "a}{b"}], "ran", id="braces-in-a-string"),
         pytest.param('{"a":1}```', "ARGUMENTS_NOT_JSON", [], "", id="fence-after"),
@@ -57,7 +59,7 @@ async def test_C12_glued_arguments(
     assert (result.tool_call_id, desk.done) == ("m1", ran)
 
 
-# -- C22: a sync tool that goes on after its timeout ---------------------------------------------------
+# -- C22: a sync tool that goes on after its timeout -----------------------------------------------
 
 
 def slow_tool(desk: Desk, **fields: Any) -> sh.Tool:
@@ -80,8 +82,8 @@ async def test_C22_a_timed_out_sync_tool_is_unknown_and_not_retried(desk: Desk, 
     assert "timeout" in result.content
     again = await engine.call(sh.ToolCall(id="c2", name="slow", arguments={"no": 1}), desk.alice)
     assert (again.status, again.call_id) == ("unknown", result.call_id)
-    await _until(lambda: desk.done == [1])
-    await _until_recorded(engine, desk, result.call_id, "call.late")
+    await until(lambda: desk.done == [1])
+    await until(lambda: _recorded(engine, desk, result.call_id, "call.late"))
     assert desk.done == [1]
     final = await engine.resume(result.call_id, by=desk.alice)
     assert final.status == "unknown"
@@ -111,7 +113,7 @@ async def test_C22_the_async_twin_is_cancelled(desk: Desk, open_desk: Any) -> No
     assert (result.status, desk.done) == ("unknown", [])
 
 
-# -- C27, C28, C29: decisions -----------------------------------------------------------------------------
+# -- C27, C28, C29: decisions ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ async def test_C29_a_no_is_enforced_before_any_tool_code(desk: Desk, open_desk: 
     assert desk.done == [second.call_id]
 
 
-# -- C40: injected arguments ------------------------------------------------------------------------------
+# -- C40: injected arguments -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -216,7 +218,7 @@ async def test_C40_injected_arguments_are_not_the_models(
         assert "acme" not in result.content
 
 
-# -- C42: what of an exception reaches the model ------------------------------------------------------------
+# -- C42: what of an exception reaches the model ---------------------------------------------------
 
 
 async def test_C42_only_business_errors_speak_for_themselves(
@@ -248,7 +250,7 @@ async def test_C42_only_business_errors_speak_for_themselves(
     assert '{"a": ' in three.content
 
 
-# -- C51: NaN and infinities -----------------------------------------------------------------------------------
+# -- C51: NaN and infinities -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("arguments", ['{"x":NaN}', '{"x":1e400}', '{"x":-Infinity}'])
@@ -283,7 +285,7 @@ async def test_C51_results_are_valid_json_with_null(desk: Desk, open_desk: Any) 
     assert (two.status, two.content, two.structured) == ("ok", "null", None)
 
 
-# -- C59: sync tools and the event loop ----------------------------------------------------------------------------
+# -- C59: sync tools and the event loop ------------------------------------------------------------
 
 
 async def test_C59_sync_tools_run_side_by_side_and_hold_nothing_up(desk: Desk, open_desk: Any) -> None:
@@ -330,7 +332,7 @@ async def test_C59_sequential_tools_do_not_overlap(desk: Desk, open_desk: Any) -
     assert {result.content for result in results} == {"alone"}
 
 
-# -- C62, C63: what was approved ----------------------------------------------------------------------------------------
+# -- C62, C63: what was approved -------------------------------------------------------------------
 
 
 async def test_C62_the_approver_sees_what_runs(desk: Desk, open_desk: Any) -> None:
@@ -391,19 +393,9 @@ async def test_C63_an_approval_survives_a_restart_and_counts_once(desk: Desk, op
     assert len(desk.done) == 1
 
 
-# ---------------------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 
-async def _until(true: Any) -> None:
-    async with asyncio.timeout(3):
-        while not true():
-            await asyncio.sleep(0.01)
-
-
-async def _until_recorded(engine: sh.Engine, desk: Desk, call_id: str, kind: str) -> None:
-    async with asyncio.timeout(3):
-        while True:
-            rows = await engine.services.store.list_audit(desk.alice.tenant, call_id=call_id)
-            if [row.kind for row in rows].count(kind) == 1:
-                return
-            await asyncio.sleep(0.01)
+async def _recorded(engine: sh.Engine, desk: Desk, call_id: str, kind: str) -> bool:
+    rows = await engine.services.store.list_audit(desk.alice.tenant, call_id=call_id)
+    return [row.kind for row in rows].count(kind) == 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import surehand as sh
-
 from tests.desk import ASK_FINANCE, Desk, pay_tool
 
 
@@ -46,8 +45,12 @@ async def test_an_effect_happens_once_and_replays(desk: Desk, open_desk: Any) ->
     arguments = '{"to": "bob", "no": 1, "amount": 500}'
     first = await engine.call(sh.ToolCall(id="c1", name="pay", arguments=arguments), desk.alice)
     again = await engine.call(sh.ToolCall(id="c9", name="pay", arguments=arguments), desk.alice)
-    other = await engine.call(sh.ToolCall(id="c2", name="pay", arguments='{"to": "bob", "no": 2, "amount": 1}'), desk.alice)
-    clash = await engine.call(sh.ToolCall(id="c3", name="pay", arguments='{"to": "bob", "no": 1, "amount": 9}'), desk.alice)
+    other = await engine.call(
+        sh.ToolCall(id="c2", name="pay", arguments='{"to": "bob", "no": 2, "amount": 1}'), desk.alice
+    )
+    clash = await engine.call(
+        sh.ToolCall(id="c3", name="pay", arguments='{"to": "bob", "no": 1, "amount": 9}'), desk.alice
+    )
     assert [first.status, again.status, other.status] == ["ok", "ok", "ok"]
     assert (again.replayed, again.content, again.tool_call_id) == (True, first.content, "c9")
     assert again.call_id == first.call_id

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 
 import surehand as sh
-from tests.desk import Desk
+from tests.desk import Desk, until
 
 WHO: contextvars.ContextVar[str] = contextvars.ContextVar("WHO", default="nobody")
 
@@ -252,9 +252,11 @@ async def test_pending_and_failed_siblings_hold_nobody_up(desk: Desk, open_desk:
 
 async def _rows(engine: sh.Engine, desk: Desk, count: int) -> list[Any]:
     """The records of the only call, once there are so many."""
-    async with asyncio.timeout(3):
-        while True:
-            rows = sorted(await engine.services.store.list_audit(desk.alice.tenant), key=lambda row: row.row_id)
-            if len(rows) >= count:
-                return rows
-            await asyncio.sleep(0.01)
+    rows: list[Any] = []
+
+    async def enough() -> bool:
+        rows[:] = sorted(await engine.services.store.list_audit(desk.alice.tenant), key=lambda row: row.row_id)
+        return len(rows) >= count
+
+    await until(enough)
+    return rows

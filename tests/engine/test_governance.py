@@ -12,7 +12,7 @@ import pytest
 import surehand as sh
 from surehand.ports import Claim, Move
 from surehand.storage import SqlStore, open_store
-from tests.desk import ASK_FINANCE, Desk, pay_call, pay_tool
+from tests.desk import ASK_FINANCE, Desk, pay_call, pay_tool, until
 
 
 async def test_a_hidden_tool_and_a_missing_one_look_alike(desk: Desk, open_desk: Any) -> None:
@@ -104,8 +104,12 @@ def spoil(call: sh.Proposed) -> None:
         pytest.param("hang", None, "HOOK_BLOCKED", "before a, before b, after a", id="hangs"),
         pytest.param("yes", None, "HOOK_BLOCKED", "before a, before b, after a", id="not-a-verdict"),
         pytest.param(spoil, None, None, "before a, before b, after b, after a", id="own-copy"),
-        pytest.param(None, sh.Withhold("x"), "TOOL_OUTPUT_INVALID", "before a, before b, after b, after a", id="withhold"),
-        pytest.param(None, ValueError("x"), "TOOL_OUTPUT_INVALID", "before a, before b, after b, after a", id="after-raises"),
+        pytest.param(
+            None, sh.Withhold("x"), "TOOL_OUTPUT_INVALID", "before a, before b, after b, after a", id="withhold"
+        ),
+        pytest.param(
+            None, ValueError("x"), "TOOL_OUTPUT_INVALID", "before a, before b, after b, after a", id="after-raises"
+        ),
         pytest.param(None, "hang", "TOOL_OUTPUT_INVALID", "before a, before b, after b, after a", id="after-hangs"),
         pytest.param(None, sh.Rewrite("short"), None, "before a, before b, after b, after a", id="rewrite"),
     ],
@@ -159,9 +163,7 @@ async def test_secrets_have_no_way_out(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(login)
     events: list[sh.Event] = []
     engine.on_event(events.append)
-    waiting = await engine.call(
-        sh.ToolCall(id="c1", name="login", arguments={"no": 1, "password": secret}), desk.alice
-    )
+    waiting = await engine.call(sh.ToolCall(id="c1", name="login", arguments={"no": 1, "password": secret}), desk.alice)
     assert waiting.approval_id is not None
     shown = await engine.approvals.get(waiting.approval_id, by=desk.fiona)
     await engine.approvals.approve(waiting.approval_id, by=desk.fiona)
@@ -219,9 +221,11 @@ async def test_an_outcome_that_cannot_be_stored_is_settled_when_the_store_is_bac
     result = await engine.call(pay_call(), desk.alice)
     assert (result.status, len(desk.done)) == ("unknown", 1)
     store.failing = frozenset()
-    async with asyncio.timeout(3):
-        while (await engine.resume(result.call_id, by=desk.alice)).status != "ok":
-            await asyncio.sleep(0.02)
+
+    async def settled() -> bool:
+        return (await engine.resume(result.call_id, by=desk.alice)).status == "ok"
+
+    await until(settled)
     again = await engine.call(pay_call(), desk.alice)
     assert (again.status, again.content, len(desk.done)) == ("ok", "paid 500 to bob", 1)
 
@@ -369,5 +373,3 @@ def _tamper(desk: Desk, attack: str) -> None:
 
 def _keys(desk: Desk, **limits: Any) -> sh.Settings:
     return sh.Settings(keys=str(desk.folder / "keys"), limits=sh.Limits(**limits))
-
-

@@ -15,7 +15,9 @@ from tests.desk import ASK_FINANCE, Desk, pay_call, pay_tool
 
 ASK_LEGAL = ASK_FINANCE.replace('"large"', '"legal"').replace('"finance"', '"legal"')
 REWORDED = ASK_FINANCE.replace("over 100.00 need", "above 100.00 need")
-FORBIDDEN = '@id("none") forbid (principal, action == Action::"call/pay", resource) when { context.arguments.amount > 1 };'
+FORBIDDEN = (
+    '@id("none") forbid (principal, action == Action::"call/pay", resource) when { context.arguments.amount > 1 };'
+)
 RELAXED = ASK_FINANCE.replace("10000", "99000")
 
 

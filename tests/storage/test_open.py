@@ -195,6 +195,7 @@ async def test_a_database_newer_than_the_package(any_url: str) -> None:
     assert "schema 9999, which is newer than this version of surehand knows" in await refusal(store)
 
 
+@pytest.mark.timeout(30)
 def test_opening_a_current_database_imports_no_alembic(any_url: str) -> None:
     script = (
         "import asyncio, sys; from surehand.storage import open_store\n"

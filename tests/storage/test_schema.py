@@ -93,6 +93,7 @@ def test_a_script_runs_to_its_end(any_url: str) -> None:
     session.close()
 
 
+@pytest.mark.timeout(30)
 async def test_stores_that_open_an_empty_database_at_once(any_url: str) -> None:
     stores = [open_store(any_url) for _ in range(6)]
     await asyncio.gather(*(store.open() for store in stores))

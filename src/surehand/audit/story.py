@@ -207,6 +207,8 @@ def _effect(status: str, *, started: bool, code: str) -> str:
             return "the tool ran and its effect, if it has one, happened once; its output was withheld"
         case "running":
             return "the tool was started; what came of it is not recorded yet"
+        case "cancelled" if started:
+            return "the tool was started and stopped half-way; its contract says that repeating it does no harm"
         case "error" if started and code not in ("TOOL_BUSINESS_ERROR", "TOOL_UNAVAILABLE"):
             return "the tool was started and failed"
         case _:

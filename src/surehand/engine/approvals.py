@@ -13,7 +13,10 @@ from ..pipeline import Services
 from ..pipeline.trace import record_row, unseal_json
 from ..policy import Deny
 from ..ports import Ballot, Move
+from ..redact import clean_text
 from ..types import Caller, Requirement
+
+_REASON_CHARS = 1000
 
 
 class Pending(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +99,7 @@ class Approvals:
         if digest is not None and digest != found.digest:
             raise ApprovalError("mismatch", f"{approval_id} is about another call than the one that was seen")
         self._check_policy(found, by)
+        reason = self._s.redactor.text(clean_text(reason))[:_REASON_CHARS]
         ballot = await self._s.store.vote(
             by.tenant, approval_id, lambda approval: self._ballot(approval, by, verdict, reason)
         )
@@ -153,7 +157,7 @@ class Approvals:
             approver=by.id,
             groups=list(counted.vote.groups),
             verdict=verdict,
-            reason=self._s.redactor.text(reason),
+            reason=reason,
             status=counted.status,
         )
 

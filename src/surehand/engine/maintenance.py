@@ -15,6 +15,8 @@ from ..pipeline.unknown import recover_one, settle_by_check
 from ..ports import Move
 
 _BATCH = 100
+_SEALED_AT_ONCE = 128
+"""Calls wait for the same writer: a longer batch would hold them up for longer."""
 
 
 class Maintenance:
@@ -45,7 +47,8 @@ class Maintenance:
         """Chains and signs all unsealed rows, and repeats the checkpoints outside the database."""
         async with self._sealing:
             for tenant in await self._s.store.tenants(unsealed=True):
-                while await self._s.store.seal(tenant, link, partial(self._sign, tenant)):
+                sign = partial(self._sign, tenant)
+                while await self._s.store.seal(tenant, link, sign, limit=_SEALED_AT_ONCE):
                     pass
                 await self._repeat_outside(tenant)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
-from ..audit import Anchor, AuditRow, CallStory, Report, explain_call, verify
+from ..audit import Anchor, AuditRow, CallStory, Report, Verification, explain_call
 from ..call import Artifact
 from ..errors import NotAllowedError, NotFoundError
 from ..ledger import CallRecord
@@ -13,7 +13,7 @@ from ..pipeline import Services
 from ..policy import Deny
 from ..types import Caller
 
-_PAGE = 1000
+_PAGE = 500
 
 
 class Audit:
@@ -43,32 +43,19 @@ class Audit:
         return sorted({*anchored, *await self._s.store.tenants()})
 
     async def _verify(self, tenant: str) -> Report:
-        # The anchor first: what is sealed after it was read would look like a cut tail the other way round.
+        """Page by page, so that memory stays bounded; in an order that allows for rows that are sealed meanwhile."""
+        store = self._s.store
         anchored = await asyncio.to_thread(self._anchor.read, tenant)
-        checkpoints = await self._s.store.checkpoints(tenant)
-        unsealed = await self._s.store.unsealed(tenant)
-        loop = asyncio.get_running_loop()
-        return await asyncio.to_thread(
-            lambda: verify(
-                tenant,
-                self._sealed(tenant, loop),
-                key=self._s.keyring.verify_key,
-                checkpoints=checkpoints,
-                anchored=anchored,
-                unsealed=unsealed,
-            )
-        )
-
-    def _sealed(self, tenant: str, loop: asyncio.AbstractEventLoop) -> Iterator[AuditRow]:
-        """All sealed rows, a page at a time, for a thread: memory stays bounded however long the chain is."""
+        verification = Verification(tenant, key=self._s.keyring.verify_key, anchored=anchored)
         after = 0
-        while True:
-            read = self._s.store.list_audit(tenant, after_seq=after, order="chain", limit=_PAGE)
-            page = asyncio.run_coroutine_threadsafe(read, loop).result()
-            if not page:
-                return
-            yield from page
-            after = page[-1].seq or after
+        while page := await store.list_audit(tenant, after_seq=after, order="chain", limit=_PAGE):
+            after = page[-1].seq or after + _PAGE
+            if after > verification.last_signed:
+                verification.add_checkpoints(await store.checkpoints(tenant, after_seq=verification.last_signed))
+            verification.add(page)
+        verification.add_checkpoints(await store.checkpoints(tenant, after_seq=verification.last_signed))
+        verification.add_unsealed(await store.unsealed(tenant))
+        return verification.report()
 
     async def list(self, *, by: Caller, limit: int = 100) -> list[AuditRow]:
         """The newest records of the caller's tenant.

@@ -11,7 +11,7 @@ from ..errors import Code, ToolError, tool_error
 from ..ledger import CallRecord
 from ..pipeline import Passage, Services, Stop, carry_on
 from ..pipeline.claim import pending, unknown
-from ..pipeline.shape import shape
+from ..pipeline.shape import shape, withheld
 from ..pipeline.trace import stored_arguments, stored_outcome, stored_result
 from ..pipeline.unknown import recover_one, settle_by_check
 from ..types import Caller
@@ -35,13 +35,13 @@ class Resumption:
         if record.status == "ready":
             result = await self._run(record, by, world)
             if result.status != "pending":
-                return self._for(by, record, result)
+                return _for(by, record, result)
             record = await self._fresh(record)
         if record.status == "running":
             record = await self._finished(record)
         if record.status == "unknown":
             record = await settle_by_check(s, record, world)
-        return self._for(by, record, await self._read(record, by, world))
+        return _for(by, record, await self._read(record, by, world))
 
     async def _run(self, record: CallRecord, by: Caller, world: World) -> ToolResult:
         caller = await self._s.resolver.refresh(record.caller, by)
@@ -122,16 +122,10 @@ class Resumption:
     async def _fresh(self, record: CallRecord) -> CallRecord:
         return await self._s.store.get_call(record.tenant, record.call_id) or record
 
-    def _for(self, by: Caller, record: CallRecord, result: ToolResult) -> ToolResult:
-        """Content is shown to the call's own caller only."""
-        if by.same_person(record.caller) or result.status != "ok":
-            return result
-        return msgspec.structs.replace(
-            result,
-            content=f"`{record.name}` is done; its result is shown to its caller only.",
-            structured=None,
-            artifacts=(),
-        )
+
+def _for(by: Caller, record: CallRecord, result: ToolResult) -> ToolResult:
+    """Content is shown to the call's own caller only."""
+    return result if result.status != "ok" or by.same_person(record.caller) else withheld(result)
 
 
 def _error(record: CallRecord, code: Code, why: str) -> ToolError:

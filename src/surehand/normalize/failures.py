@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+import msgspec
+
 from ..errors import BusinessError, ToolError, tool_error
+from ..redact import Redactor, clean_text
 from ..spec import ToolSpec
 
 
-def business(spec: ToolSpec, error: BusinessError) -> ToolError:
-    """The tool said no: its own words."""
-    message = str(error) or f"`{spec.name}` refused this call."
-    return tool_error("TOOL_BUSINESS_ERROR", message, tool=spec.name, version=spec.version, **error.details)
+def business(spec: ToolSpec, error: BusinessError, redactor: Redactor) -> ToolError:
+    """The tool said no: its own words, without secrets and control characters."""
+    message = redactor.text(clean_text(str(error))) or f"`{spec.name}` refused this call."
+    details = cast("dict[str, Any]", redactor.value(error.details))
+    said = tool_error("TOOL_BUSINESS_ERROR", message, tool=spec.name, version=spec.version)
+    return msgspec.structs.replace(said, details=details)
 
 
 def unavailable(spec: ToolSpec, why: str) -> ToolError:

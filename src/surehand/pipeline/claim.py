@@ -10,7 +10,7 @@ from ..ports import Claim, Existing, Move
 from .ask import ask
 from .passage import Passage, Stop
 from .services import Services
-from .trace import StoredArguments, seal_json, stored_outcome, stored_result, trace
+from .trace import StoredArguments, seal_json, storable, stored_outcome, stored_result, trace
 from .unknown import recover_one, settle_by_check
 
 _ROUNDS = 3
@@ -56,7 +56,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         run_id=None if p.run is None else p.run.run_id,
         step_index=None if p.run is None else p.run.turn,
         position=None if p.run is None else p.run.position,
-        tool_call_id=p.call.id,
+        tool_call_id=storable(p.call.id),
         name=p.spec.name,
         version=p.spec.version,
         contract_hash=p.spec.contract_hash,
@@ -90,7 +90,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
 
 
 def _started(p: Passage, s: Services) -> None:
-    s.emit("call.started", caller=p.caller, call_id=p.call_id, tool_call_id=p.call.id, name=p.spec.name)
+    s.emit("call.started", caller=p.caller, call_id=p.call_id, tool_call_id=storable(p.call.id), name=p.spec.name)
 
 
 def pending(record: CallRecord) -> Stop:
@@ -122,7 +122,9 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
 def replay(p: Passage, s: Services, record: CallRecord) -> Stop:
     """The stored result. One that was settled by evidence has none yet: it is shaped from the outcome."""
     if record.result is not None:
-        return Stop(status="ok", replay=stored_result(s, record), of=record)
+        stored = stored_result(s, record)
+        if stored.status == record.status:  # else evidence came later than the result
+            return Stop(status="ok", replay=stored, of=record)
     p.record, p.outcome = record, stored_outcome(s, record)
     return Stop(status="ok", of=record)
 

@@ -27,7 +27,7 @@ async def enrich(p: Passage, s: Services) -> Stop | None:
     if isinstance(ended, Returned):
         return None
     if isinstance(ended, Raised) and isinstance(ended.error, BusinessError):
-        return Stop(status="error", error=failures.business(p.spec, ended.error))
+        return Stop(status="error", error=failures.business(p.spec, ended.error, s.redactor))
     problem = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Raised) else repr(ended)
     s.emit(
         "engine.problem",

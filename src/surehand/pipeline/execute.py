@@ -127,7 +127,7 @@ def _judge(p: Passage, s: Services, ended: Ended, attempt: int) -> Outcome:
             cancelled = Outcome(status="cancelled", error=failures.cancelled(spec), attempt=attempt)
             return _cut_short(spec, cancelled, "cancelled")
         case Raised(BusinessError() as error):
-            return Outcome(status="error", error=failures.business(spec, error), attempt=attempt)
+            return Outcome(status="error", error=failures.business(spec, error, s.redactor), attempt=attempt)
         case Raised(Unavailable()):
             return Outcome(status="error", error=failures.unavailable(spec, "upstream"), attempt=attempt)
         case Raised(error):

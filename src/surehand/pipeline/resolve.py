@@ -35,5 +35,6 @@ def _not_found(p: Passage) -> Stop:
     hint = f" Did you mean `{close[0]}`?" if close else ""
     listed = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) or "none"
     more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
-    asked = p.call.name if len(p.call.name) <= 80 else p.call.name[:77] + "..."
+    asked = p.call.name if p.call.version is None else f"{p.call.name}@{p.call.version}"
+    asked = asked if len(asked) <= 80 else asked[:77] + "..."
     return p.refuse("TOOL_NOT_FOUND", f"There is no tool `{asked}` here.{hint} Tools you can call: {listed}{more}.")

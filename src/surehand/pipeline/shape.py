@@ -3,54 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from typing import Any
 
 import msgspec
 
 from ..audit import AuditRow
-from ..call import Artifact, ResultStatus, ToolResult
-from ..errors import SurehandError, ToolError
-from ..normalize import Value, cap, display, failures
-from ..ports import Move, StoredArtifact
+from ..call import ToolResult
+from ..errors import SurehandError
+from ..normalize import failures
+from ..ports import Move
 from .before import proposed
 from .interceptor import Rewrite, Withhold, settled
+from .output import display_text, make_result, outcome_result
 from .passage import Passage, Stop
-from .services import Services, new_id
+from .services import Services
 from .trace import seal_json, trace
 
 
 async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
     """Makes the result of a call, however it ended."""
     if stop is not None and stop.replay is not None:
-        return await _replayed(p, s, stop)
-    if stop is None or p.outcome is not None:
-        result = await _outcome(p, s)
+        result = msgspec.structs.replace(stop.replay, tool_call_id=p.call.id)
+        await _note_replay(p, s, stop)
+    elif stop is None or p.outcome is not None:
+        result = await _record(p, s, await _after(p, s, await outcome_result(p, s)), stop)
     else:
         result = _stopped(p, s, stop)
+        if result.status != "pending":
+            result = await _record(p, s, await _after(p, s, result), stop)
+    result = _for_caller(p, stop, result)
+    _tell(p, s, result)
+    return result
+
+
+def _tell(p: Passage, s: Services, result: ToolResult) -> None:
+    names = {"call_id": result.call_id, "tool_call_id": result.tool_call_id, "name": result.name}
     if result.status == "pending":
-        s.emit(
-            "call.waiting",
-            caller=p.caller,
-            call_id=result.call_id,
-            tool_call_id=result.tool_call_id,
-            name=result.name,
-            approval_id=result.approval_id,
-        )
-        return result
-    result = await _record(p, s, await _after(p, s, result), stop)
+        s.emit("call.waiting", caller=p.caller, **names, approval_id=result.approval_id)
+        return
     s.emit(
         "call.finished",
         caller=p.caller,
-        call_id=result.call_id,
-        tool_call_id=result.tool_call_id,
-        name=result.name,
+        **names,
         status=result.status,
         code=None if result.error is None else result.error.code,
         replayed=result.replayed,
         display=result.display,
     )
-    return result
 
 
 def _stopped(p: Passage, s: Services, stop: Stop) -> ToolResult:
@@ -75,96 +73,37 @@ def _stopped(p: Passage, s: Services, stop: Stop) -> ToolResult:
         is_error=stop.status not in ("pending", "ok"),
         approval_id=stop.approval_id,
         replayed=stop.status == "unknown" and stop.of is not None and stop.of.call_id != p.call_id,
-        display=_display(p, s),
+        display=display_text(p, s),
     )
 
 
-async def _outcome(p: Passage, s: Services) -> ToolResult:
-    outcome = p.outcome
-    assert outcome is not None
-    error = outcome.error
-    value = outcome.value
-    if value is not None:
-        error = _check_output(p, value)
-    if error is not None or value is None:
-        return _result(p, s, outcome.status, error.message if error else "Done.", error=error)
-    structured = s.redactor.value(value.structured, p.spec.output_schema)
-    text = s.redactor.text(value.text)
-    artifacts: list[StoredArtifact] = [_artifact(p, s, media_type, body) for media_type, body in value.attachments]
-    if len(text) > s.limits.result_chars:
-        whole = _artifact(p, s, "text/plain; charset=utf-8", text.encode())
-        artifacts.append(whole)
-        text, structured = cap(text, s.limits.result_chars, reference=whole.artifact.id), None
-    if sum(one.artifact.size_bytes for one in artifacts) > s.limits.artifact_bytes:
-        error = failures.output_invalid(p.spec, f"it is larger than {s.limits.artifact_bytes} bytes")
-        return _result(p, s, outcome.status, error.message, error=error)
-    if artifacts:
-        await s.store.put_artifacts(artifacts)
-        named = artifacts[: len(value.attachments)]
-        text = "\n".join([*([text] if value.text != "(empty)" else []), *(_named(one.artifact) for one in named)])
-    return _result(
-        p, s, outcome.status, text, structured=structured, artifacts=tuple(one.artifact for one in artifacts)
+async def _note_replay(p: Passage, s: Services, stop: Stop) -> None:
+    assert stop.replay is not None
+    assert stop.of is not None
+    row = trace(p, s, "call.replayed", status=stop.replay.status, result_ref=stop.of.call_id)
+    try:
+        await s.recorder.soon(row)
+    except SurehandError:
+        s.emit("engine.problem", caller=p.caller, call_id=p.call_id, name=p.spec.name, where="record", problem="lost")
+
+
+def _for_caller(p: Passage, stop: Stop | None, result: ToolResult) -> ToolResult:
+    """What an earlier call answers is a replay; its content is for the caller who made that call."""
+    if stop is None or stop.of is None or (stop.replay is None and p.outcome is None):
+        return result
+    result = msgspec.structs.replace(result, replayed=True)
+    return result if p.caller.same_person(stop.of.caller) else withheld(result)
+
+
+def withheld(result: ToolResult) -> ToolResult:
+    """The same result without what only the call's own caller may read."""
+    return msgspec.structs.replace(
+        result,
+        content=f"`{result.name}` was already called by somebody else (call {result.call_id}: {result.status}); "
+        "what it returned is shown to that caller only.",
+        structured=None,
+        artifacts=(),
     )
-
-
-def _check_output(p: Passage, value: Value) -> ToolError | None:
-    assert p.entry is not None
-    if p.entry.output is None or value.not_finite:
-        # null stands for NaN and infinity, which a schema of numbers would refuse although the tool kept it
-        return None
-    violations = p.entry.output.errors(value.text if value.structured is None else value.structured)
-    if not violations:
-        return None
-    return failures.output_invalid(p.spec, f"at {violations[0].path}: {violations[0].message}")
-
-
-def _result(
-    p: Passage,
-    s: Services,
-    status: ResultStatus,
-    content: str,
-    *,
-    structured: Any = None,
-    artifacts: tuple[Artifact, ...] = (),
-    error: ToolError | None = None,
-) -> ToolResult:
-    return ToolResult(
-        call_id=p.call_id if p.record is None else p.record.call_id,
-        tool_call_id=p.call.id,
-        name=p.spec.name,
-        version=p.spec.version,
-        status=status,
-        content=content,
-        structured=structured,
-        artifacts=artifacts,
-        error=error,
-        is_error=error is not None or status != "ok",
-        approval_id=None if p.record is None else p.record.approval_id,
-        display=_display(p, s),
-    )
-
-
-def _display(p: Passage, s: Services) -> str:
-    if p.entry is None:
-        return p.call.name
-    return s.redactor.text(display(p.spec.display, p.spec.name, p.arguments))
-
-
-def _artifact(p: Passage, s: Services, media_type: str, body: bytes) -> StoredArtifact:
-    artifact = Artifact(
-        id=new_id("art"), media_type=media_type, size_bytes=len(body), sha256=hashlib.sha256(body).hexdigest()
-    )
-    call_id = p.call_id if p.record is None else p.record.call_id
-    return StoredArtifact(
-        artifact=artifact,
-        tenant=p.caller.tenant,
-        call_id=call_id,
-        body=s.keyring.seal(body, context=f"artifact:{artifact.id}:{p.caller.tenant}"),
-    )
-
-
-def _named(artifact: Artifact) -> str:
-    return f"[{artifact.media_type}, {artifact.size_bytes} bytes: artifact {artifact.id}]"
 
 
 async def _after(p: Passage, s: Services, result: ToolResult) -> ToolResult:
@@ -195,36 +134,6 @@ async def _after(p: Passage, s: Services, result: ToolResult) -> ToolResult:
     return result
 
 
-async def _replayed(p: Passage, s: Services, stop: Stop) -> ToolResult:
-    """The stored result under the new call's own id; its content only for the caller who made the call."""
-    result, record = stop.replay, stop.of
-    assert result is not None
-    assert record is not None
-    result = msgspec.structs.replace(result, tool_call_id=p.call.id, replayed=True)
-    if not p.caller.same_person(record.caller):
-        result = msgspec.structs.replace(
-            result,
-            content=f"`{record.name}` was already done by another caller (call {record.call_id}); "
-            "its result is shown to that caller only.",
-            structured=None,
-            artifacts=(),
-        )
-    row = trace(p, s, "call.replayed", status=result.status, result_ref=record.call_id)
-    await s.recorder.soon(row)
-    s.emit(
-        "call.finished",
-        caller=p.caller,
-        call_id=result.call_id,
-        tool_call_id=result.tool_call_id,
-        name=result.name,
-        status=result.status,
-        code=None,
-        replayed=True,
-        display=result.display,
-    )
-    return result
-
-
 async def _record(p: Passage, s: Services, result: ToolResult, stop: Stop | None) -> ToolResult:
     """Keeps the result for replays, and the record of it. A read that cannot be recorded is not given."""
     ran = stop is None or p.outcome is not None
@@ -249,7 +158,7 @@ async def _record(p: Passage, s: Services, result: ToolResult, stop: Stop | None
         s.emit("engine.problem", caller=p.caller, call_id=p.call_id, name=result.name, where="record", problem="lost")
         if stop is None and p.record is None:
             error = failures.unavailable(p.spec, "the record of it could not be written")
-            return _result(p, s, "error", error.message, error=error)
+            return make_result(p, s, "error", error.message, error=error)
     return result
 
 

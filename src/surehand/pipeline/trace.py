@@ -10,6 +10,7 @@ from ..audit import AuditRow, Kind, audit_row
 from ..call import ToolResult
 from ..ledger import CallRecord
 from ..policy import Ask, Decision
+from ..redact import clean_text
 from ..types import Caller
 from .passage import Outcome, Passage
 from .services import Services, new_id
@@ -31,9 +32,9 @@ class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
 def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
     """One record of a call as far as it has come. `facts` are added, without floats."""
     known: dict[str, Any] = {
-        "tool_call_id": p.call.id,
-        "name": p.call.name,
-        "version": p.call.version,
+        "tool_call_id": storable(p.call.id),
+        "name": storable(p.call.name),
+        "version": None if p.call.version is None else storable(p.call.version),
         "caller": caller_facts(p.caller),
         "step_index": None if p.run is None else p.run.turn,
         "position": None if p.run is None else p.run.position,
@@ -57,6 +58,11 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
 def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: str | None, **facts: Any) -> AuditRow:
     """A record of something that happened to a call outside its passage, such as a decision about it."""
     return _row(s, kind, tenant, call_id, run_id, facts)
+
+
+def storable(text: str) -> str:
+    """Text of a model's that no database or encoder refuses: names and ids, cut at 256 characters."""
+    return clean_text(text)[:256]
 
 
 def caller_facts(caller: Caller) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from ..schema import Coercion
@@ -35,7 +37,7 @@ def validate(p: Passage, s: Services) -> Stop | None:
     return None
 
 
-def _wrong(p: Passage, *lines: str, **details: object) -> Stop:
+def _wrong(p: Passage, *lines: str, **details: Any) -> Stop:
     what = f"The arguments of `{p.spec.name}` are not right; nothing was done. Correct them and call again:"
     return p.refuse("TOOL_ARGUMENT_INVALID", "\n- ".join((what, *lines)), **details)
 

@@ -48,9 +48,9 @@ class ToolFields(ContractFields, total=False):
     description: str
     """Instead of the docstring."""
     display: str
-    status_check: StatusCheck
-    check: Check
-    undo: Handler
+    status_check: StatusCheck | None
+    check: Check | None
+    undo: Handler | None
 
 
 def contract_values(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,209 @@
+"""`surehand approvals`: the questions that wait for people, and their answers."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from .documents import approval_document
+from .failures import FAILED, OK
+from .printer import Printer, local_time, one_line
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..approval import ApprovalStatus
+    from ..engine import Pending
+    from ..types import Caller
+
+app = typer.Typer(no_args_is_help=True, help="Answer the questions that calls wait for.")
+
+_Id = Annotated[str, typer.Argument(metavar="ID", help="The approval.")]
+
+
+class Status(StrEnum):
+    """What `--status` takes."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    CONSUMED = "consumed"
+    STALE = "stale"
+    ALL = "all"
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    status: Annotated[
+        list[Status] | None,
+        typer.Option(
+            "--status",
+            metavar="STATUS",
+            help="open (the default), approved, rejected, expired, consumed, stale or all; repeat it for several.",
+        ),
+    ] = None,
+) -> int:
+    """List questions of the caller's tenant, oldest first."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    wanted = _statuses(status or [Status.OPEN])
+    found = session.run(lambda engine: engine.approvals.list(by=caller, statuses=wanted))
+    if session.json:
+        session.out.document({"approvals": [approval_document(pending) for pending in found]})
+    elif not found:
+        session.out.line("no such approval; a call that a policy asks about appears here")
+    else:
+        session.out.table(
+            ("APPROVAL", "STATUS", "TOOL", "REQUESTER", "NEEDS", "EXPIRES"), [_row(pending) for pending in found]
+        )
+    return OK
+
+
+@app.command("show")
+def show(ctx: typer.Context, approval_id: _Id) -> int:
+    """Show exactly what will run if it is approved."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    pending = session.run(lambda engine: engine.approvals.get(approval_id, by=caller))
+    if session.json:
+        session.out.document(approval_document(pending))
+    else:
+        _print(session.out, pending)
+    return OK
+
+
+@app.command("approve")
+def approve(
+    ctx: typer.Context,
+    approval_id: _Id,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; needed where there is no terminal.")] = False,
+    digest: Annotated[
+        str | None, typer.Option("--digest", help="What was shown before; refused if that is not what would run.")
+    ] = None,
+) -> int:
+    """Show exactly what will run, ask, and approve it."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    aside = _terminal(session)
+    if not yes and aside is None:
+        raise typer.BadParameter("there is no terminal to ask on; pass --yes", param_hint="--yes")
+    seen = session.run(lambda engine: engine.approvals.get(approval_id, by=caller))
+    shown_on = session.out if yes else aside
+    if not (yes and session.json) and shown_on is not None:
+        _print(shown_on, seen)
+    if not yes and seen.status == "open" and not _confirmed(caller):
+        return _declined(session, seen)
+    bound = digest or seen.digest
+    decided = session.run(lambda engine: engine.approvals.approve(approval_id, by=caller, digest=bound))
+    return _print_decided(session, decided)
+
+
+@app.command("reject")
+def reject(
+    ctx: typer.Context,
+    approval_id: _Id,
+    reason: Annotated[str, typer.Option("--reason", help="Why; the model reads it.")],
+) -> int:
+    """Reject what a call asks for; that ends it."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    decided = session.run(lambda engine: engine.approvals.reject(approval_id, by=caller, reason=reason))
+    return _print_decided(session, decided)
+
+
+def _statuses(wanted: list[Status]) -> tuple[ApprovalStatus, ...]:
+    """As the engine takes them; none at all stands for all."""
+    if Status.ALL in wanted:
+        return ()
+    return tuple(cast("ApprovalStatus", status.value) for status in wanted)
+
+
+def _terminal(session: Session) -> Printer | None:
+    """Where a person sees what is asked; stderr if stdout goes elsewhere."""
+    if not sys.stdin.isatty():
+        return None
+    if sys.stdout.isatty() and not session.json:
+        return session.out
+    return Printer(sys.stderr) if sys.stderr.isatty() else None
+
+
+def _confirmed(caller: Caller) -> bool:
+    answer = ""
+    try:
+        sys.stdout.flush()
+        sys.stderr.write(f"Approve exactly this as {one_line(caller.id)}? [y/N] ")
+        sys.stderr.flush()
+        answer = sys.stdin.readline()
+    finally:
+        if not answer:  # the cursor is still behind the question
+            sys.stderr.write("\n")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _declined(session: Session, seen: Pending) -> int:
+    if session.json:
+        session.out.document(approval_document(seen))
+    sys.stderr.write("surehand: not approved; nothing changed\n")
+    return FAILED
+
+
+def _row(pending: Pending) -> tuple[str, ...]:
+    return (
+        pending.approval_id,
+        pending.status,
+        f"{pending.tool}@{pending.version}",
+        pending.requester.get("id", ""),
+        ", ".join(dict.fromkeys(need.group for need in pending.needs)),
+        local_time(pending.expires_us),
+    )
+
+
+def _print(out: Printer, pending: Pending) -> None:
+    requester = pending.requester
+    named = [f"{name} {requester[name]}" for name in ("agent", "environment") if requester.get(name)]
+    out.facts(
+        [
+            ("approval", pending.approval_id),
+            ("status", pending.status),
+            ("call", pending.call_id),
+            ("tool", f"{pending.tool}@{pending.version}"),
+            ("requester", ", ".join([requester.get("id", ""), *named])),
+            *(("needs", f"{need.group}: {need.reason} ({need.policy_id})") for need in pending.needs),
+            ("approved by", ", ".join(pending.approved_by)),
+            ("rejected by", ", ".join(pending.rejected_by)),
+            ("reason", pending.reason),
+            ("asked", local_time(pending.created_us)),
+            ("expires", local_time(pending.expires_us)),
+            ("digest", pending.digest),
+        ]
+    )
+    out.line("what the tool does:")
+    out.block(pending.description)
+    out.line("arguments, exactly as they will run:")
+    out.value(pending.arguments)
+    if pending.injected:
+        out.line("arguments that come from the caller:")
+        out.value(pending.injected)
+    if pending.written is not None:
+        out.line("what the model wrote:")
+        out.value(pending.written)
+
+
+def _print_decided(session: Session, pending: Pending) -> int:
+    if session.json:
+        session.out.document(approval_document(pending))
+        return OK
+    session.out.facts([("approval", pending.approval_id), ("status", pending.status), ("next", _next(pending))])
+    return OK
+
+
+def _next(pending: Pending) -> str:
+    if pending.status == "approved":
+        return f"surehand call resume {pending.call_id}"
+    if pending.status == "open":
+        return "more people must approve it; `surehand approvals show` says who"
+    return ""

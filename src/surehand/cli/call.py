@@ -1,0 +1,160 @@
+"""`surehand call`: one governed call, and what became of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from . import unknown
+from .failures import FAILED, OK, PENDING
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..call import RunStep, ToolResult
+
+_MAX_CHARS = 16 * 1024 * 1024
+"""Of arguments from a file or stdin: beyond every limit that a project sets."""
+_VALUED = ("--project", "--as")
+
+
+class CallGroup(TyperGroup):
+    """`call NAME` is `call run NAME`, unless NAME is the name of a command."""
+
+    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Puts `run` before the first argument that is neither a command nor a shared option."""
+        at = 0
+        while at < len(args) and (args[at] == "--json" or args[at].partition("=")[0] in _VALUED):
+            at += 2 if args[at] in _VALUED else 1
+        if at < len(args) and args[at] not in self.commands and args[at] not in ("--help", "-h"):
+            args = [*args[:at], "run", *args[at:]]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=CallGroup,
+    no_args_is_help=True,
+    help="Make one governed call (`call NAME` is short for `call run NAME`), resume it, or tell its story.",
+)
+app.add_typer(unknown.app, name="unknown")
+
+
+@app.command("run")
+def run(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(help="The tool; NAME@VERSION for a pinned version.")],
+    args: Annotated[
+        str, typer.Option("--args", metavar="JSON|@FILE|-", help="The arguments: a JSON object, @FILE, or - for stdin.")
+    ] = "",
+    version: Annotated[str | None, typer.Option("--version", help="A pinned version.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", help="Your own name of this effect: repeats with it happen once.")
+    ] = None,
+    run_id: Annotated[str | None, typer.Option("--run", help="The run that the call belongs to.")] = None,
+    turn: Annotated[int | None, typer.Option("--turn", min=0, help="The run's turn, from 0.")] = None,
+    position: Annotated[int | None, typer.Option("--position", min=0, help="Place within the turn, from 0.")] = None,
+) -> int:
+    """Make one governed call and print its result."""
+    from ..call import ToolCall
+
+    session = Session(ctx.obj)
+    caller = session.caller
+    call = ToolCall(id="cli", name=name, version=version, arguments=_arguments(args))
+    step = _step(run_id, turn, position)
+    return _print(session, session.run(lambda engine: engine.call(call, caller, run=step, idempotency_key=key)))
+
+
+@app.command("resume")
+def resume(ctx: typer.Context, call_id: Annotated[str, typer.Argument(help="The call.")]) -> int:
+    """Run a call that was approved, or report how it stands. Safe to repeat."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    return _print(session, session.run(lambda engine: engine.resume(call_id, by=caller)))
+
+
+@app.command("show")
+def show(ctx: typer.Context, call_id: Annotated[str, typer.Argument(help="The call.")]) -> int:
+    """Tell a call's story from the audit: version, decision, effect, and what can be done now."""
+    from .documents import story_document
+    from .story import tell
+
+    session = Session(ctx.obj)
+    caller = session.caller
+    story = session.run(lambda engine: engine.audit.story(call_id, by=caller))
+    if session.json:
+        session.out.document(story_document(story))
+    else:
+        tell(session.out, story)
+    return OK
+
+
+def _arguments(text: str) -> str:
+    """The arguments' text, unread: broken JSON is for the engine to refuse.
+
+    Raises:
+        BadParameter: The file cannot be read.
+    """
+    try:
+        if text == "-":
+            text = sys.stdin.read(_MAX_CHARS + 1)
+        elif text.startswith("@"):
+            with Path(text[1:]).open(encoding="utf-8") as file:
+                text = file.read(_MAX_CHARS + 1)
+    except (OSError, ValueError) as error:
+        where = "stdin" if text == "-" else text[1:]
+        raise typer.BadParameter(f"{where} cannot be read: {error}", param_hint="--args") from None
+    if len(text) > _MAX_CHARS:
+        raise typer.BadParameter(f"more than {_MAX_CHARS} characters", param_hint="--args")
+    return text
+
+
+def _step(run_id: str | None, turn: int | None, position: int | None) -> RunStep | None:
+    from ..call import RunStep
+
+    if run_id is None:
+        if turn is not None or position is not None:
+            raise typer.BadParameter("--turn and --position are of a run; name it with --run", param_hint="--run")
+        return None
+    return RunStep(run_id=run_id, turn=turn or 0, position=position or 0)
+
+
+def _print(session: Session, result: ToolResult) -> int:
+    out = session.out
+    if session.json:
+        from .documents import result_document
+
+        out.document(result_document(result))
+    else:
+        out.facts(
+            [
+                ("status", result.status),
+                ("tool", f"{result.name}@{result.version}" if result.version else result.name),
+                ("call", result.call_id),
+                ("replayed", "yes: the stored result of an earlier identical call" if result.replayed else ""),
+                ("error", result.error.code if result.error else ""),
+                ("approval", result.approval_id or ""),
+                ("display", result.display if result.display != result.name else ""),
+            ]
+        )
+        out.block(result.content)
+        for artifact in result.artifacts:
+            out.facts([("artifact", f"{artifact.id} ({artifact.media_type}, {artifact.size_bytes} bytes)")])
+        out.facts([("next", _next(result))])
+    if result.status == "pending":
+        return PENDING
+    return FAILED if result.is_error else OK
+
+
+def _next(result: ToolResult) -> str:
+    if result.status == "pending" and result.approval_id:
+        return (
+            f"surehand approvals approve {result.approval_id} --as APPROVER, then surehand call resume {result.call_id}"
+        )
+    if result.status == "pending":
+        return f"surehand call resume {result.call_id}"
+    if result.status == "unknown":
+        return f"surehand call unknown check {result.call_id}"
+    return ""

@@ -1,0 +1,125 @@
+"""What went wrong, for people and for programs: the one place that turns exceptions into exit codes."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from typing import Any
+
+from typer.exceptions import TyperException
+
+from ..errors import ApprovalError, PolicyError, RegistryError, SurehandError
+from .printer import Printer, one_line
+
+OK = 0
+FAILED = 1
+"""The command failed, or was refused."""
+USAGE = 2
+PENDING = 3
+"""The call waits for a person."""
+INTERRUPTED = 130
+
+_HELP = "Usage:"
+"""How the message of a command without arguments starts: it is the whole help."""
+_KINDS = {
+    "ConfigError": "config",
+    "SpecError": "spec",
+    "RegistryError": "registry",
+    "PolicyError": "policy",
+    "ApprovalError": "approval",
+    "NotFoundError": "not_found",
+    "NotAllowedError": "not_allowed",
+    "StoreError": "store",
+    "AuditError": "audit",
+}
+_ADVICE = {
+    "not_found": "`surehand audit list` and `surehand call unknown list` show calls",
+    "not_allowed": "choose another caller with --as NAME",
+    "approval.not_found": "`surehand approvals list --status all` shows all there are",
+    "approval.not_entitled": "choose another caller with --as NAME",
+    "approval.mismatch": "look at it again with `surehand approvals show`",
+}
+
+
+class InterruptedCommand(Exception):
+    """Ctrl-C ended a command."""
+
+    def __init__(self, call_id: str | None) -> None:
+        super().__init__(call_id)
+        self.call_id = call_id
+        """Of the call that had been started by then."""
+
+
+def report(error: Exception, *, as_json: bool) -> int:
+    """Says on stderr what went wrong and what to do; with `--json` also as the document on stdout.
+
+    Returns:
+        The exit code.
+    """
+    code, message, details, exit_code = _described(error)
+    if isinstance(error, TyperException) and error.format_message().startswith(_HELP):
+        sys.stderr.write(f"{error.format_message()}\n")
+    else:
+        for line in message.split("\n"):
+            sys.stderr.write(f"surehand: {one_line(line)}\n")
+    if as_json:
+        Printer().document({"error": {"code": code, "message": message, **details}})
+    return exit_code
+
+
+def _described(error: Exception) -> tuple[str, str, dict[str, Any], int]:
+    if isinstance(error, TyperException):
+        return "usage", _usage(error), {}, USAGE
+    if isinstance(error, InterruptedCommand):
+        after = f"; see how it ended: surehand call show {error.call_id}" if error.call_id else ""
+        return "interrupted", f"interrupted{after}", {"call_id": error.call_id}, INTERRUPTED
+    if isinstance(error, SurehandError):
+        return *_refused(error), FAILED
+    return "unexpected", f"unexpected {type(error).__name__}{_place(error)}: {error}", {}, FAILED
+
+
+def _usage(error: TyperException) -> str:
+    ctx = getattr(error, "ctx", None)
+    text = error.format_message()
+    if text.startswith(_HELP):
+        text = "a command is missing"
+    return text if ctx is None else f"{text.rstrip('.')} (try: {ctx.command_path} --help)"
+
+
+def _refused(error: SurehandError) -> tuple[str, str, dict[str, Any]]:
+    code = _KINDS.get(type(error).__name__, "surehand")
+    details: dict[str, Any] = {}
+    if isinstance(error, ApprovalError | RegistryError):
+        code = f"{code}.{error.code}"
+    if isinstance(error, PolicyError):
+        details["problems"] = error.problems
+    text = str(error)
+    advice = f"; {_ADVICE[code]}" if code in _ADVICE and "`surehand " not in text else ""
+    return code, text + advice, details
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised: the only part of a traceback that its reader needs first."""
+    if isinstance(error, SyntaxError):
+        return f" at {error.filename}:{error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+class OneLine(logging.Formatter):
+    """Log records as lines of the command's own, without tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter`."""
+        error = record.exc_info[1] if record.exc_info else None
+        cause = f": {type(error).__name__}{_place(error)}: {error}" if error is not None else ""
+        return one_line(f"surehand: {record.levelname.lower()}: {record.getMessage()}{cause}")
+
+
+def log_as_lines() -> None:
+    """Lets warnings of the engine and of handlers be seen on stderr."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(OneLine())
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)

@@ -1,0 +1,71 @@
+"""`surehand policy`: whether policies load and fit the project's tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import PolicyError
+from .documents import policies_document
+from .failures import FAILED, OK
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..policy import Policies
+
+app = typer.Typer(no_args_is_help=True, help="Check policies before they are put in force.")
+
+
+@app.callback()
+def policy() -> None:
+    """Keeps `check` a command of its group while it is the only one."""
+
+
+@app.command("check")
+def check(
+    ctx: typer.Context,
+    path: Annotated[
+        Path | None, typer.Argument(help="A folder of *.cedar files, or one file; else the project's own.")
+    ] = None,
+) -> int:
+    """Load policies against the project's tools and print every problem. Exit code 1 if there is any."""
+    session = Session(ctx.obj)
+    try:
+        policies = _load(session, path)
+    except PolicyError as error:
+        return _print_problems(session, error)
+    builtin = sum(rule.source == "built-in" for rule in policies.rules.values())
+    if session.json:
+        session.out.document(policies_document(policies, builtin))
+        return OK
+    count = len(policies.rules) - builtin
+    session.out.line(f"policy: ok, {count} of the project and {builtin} built-in", "green")
+    session.out.facts([("digest", policies.digest)])
+    session.out.facts(("warning", warning) for warning in policies.warnings)
+    return OK
+
+
+def _load(session: Session, path: Path | None) -> Policies:
+    from ..compose import load_tools, policy_loader
+    from ..registry import Registry
+
+    settings = session.settings
+    folder = session.project.resolve().parent
+    registry = Registry()
+    for tool in load_tools(settings.tools, folder):
+        registry.register(tool)
+    own = None if settings.policies is None else folder / settings.policies
+    return policy_loader(path or own, settings)(registry.catalog)
+
+
+def _print_problems(session: Session, error: PolicyError) -> int:
+    if session.json:
+        session.out.document(
+            {"ok": False, "policies": None, "builtin": None, "digest": None, "warnings": [], "problems": error.problems}
+        )
+        return FAILED
+    session.out.line(f"policy: {len(error.problems)} problem{'s'[: len(error.problems) != 1]}", "red")
+    session.out.facts(("problem", problem) for problem in error.problems)
+    return FAILED

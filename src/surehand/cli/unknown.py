@@ -1,0 +1,112 @@
+"""`surehand call unknown`: calls whose effect may or may not have happened, and the evidence that settles them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .documents import call_document
+from .failures import FAILED, OK
+from .printer import local_time
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..ledger import CallRecord
+
+app = typer.Typer(no_args_is_help=True, help="Settle calls whose effect may or may not have happened.")
+
+_CallId = Annotated[str, typer.Argument(help="The call.")]
+
+
+@app.command("list")
+def list_(ctx: typer.Context) -> int:
+    """List the calls of unknown outcome of the caller's tenant."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    records = session.run(lambda engine: engine.unknown.list(by=caller))
+    if session.json:
+        session.out.document({"calls": [call_document(record) for record in records]})
+    elif not records:
+        session.out.line("no call of unknown outcome; there is nothing to settle")
+    else:
+        session.out.table(
+            ("CALL", "TOOL", "CALLER", "STARTED", "KEY"),
+            [
+                (
+                    record.call_id,
+                    f"{record.name}@{record.version}",
+                    record.caller.id,
+                    local_time(record.started_us),
+                    record.idempotency_key,
+                )
+                for record in records
+            ],
+        )
+    return OK
+
+
+@app.command("check")
+def check(ctx: typer.Context, call_id: _CallId) -> int:
+    """Ask the tool's status check what happened. Exit code 1 while the outcome stays unknown."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    return _print(session, session.run(lambda engine: engine.unknown.check(call_id, by=caller)))
+
+
+@app.command("resolve")
+def resolve(
+    ctx: typer.Context,
+    call_id: _CallId,
+    evidence: Annotated[str, typer.Option("--evidence", help="How you know what happened; it is recorded.")],
+    done: Annotated[
+        bool | None, typer.Option("--done/--not-done", help="Whether the effect happened.", show_default=False)
+    ] = None,
+    result: Annotated[
+        str | None, typer.Option("--result", metavar="JSON", help="What the tool would have returned; with --done.")
+    ] = None,
+) -> int:
+    """Say what happened to a call, and how you know."""
+    from ..spec import Done, NotDone
+
+    if done is None:
+        raise typer.BadParameter("say --done or --not-done", param_hint="--done")
+    if result is not None and not done:
+        raise typer.BadParameter("what did not happen has no result; leave it out", param_hint="--result")
+    outcome = Done(_json(result)) if done else NotDone()
+    session = Session(ctx.obj)
+    caller = session.caller
+    return _print(
+        session, session.run(lambda engine: engine.unknown.resolve(call_id, outcome, by=caller, evidence=evidence))
+    )
+
+
+def _json(text: str | None) -> Any:
+    try:
+        return None if text is None else json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"not JSON: {error}", param_hint="--result") from None
+
+
+def _print(session: Session, record: CallRecord) -> int:
+    still = record.status == "unknown"
+    if session.json:
+        session.out.document(call_document(record))
+    else:
+        session.out.facts(
+            [
+                ("status", record.status),
+                ("tool", f"{record.name}@{record.version}"),
+                ("call", record.call_id),
+                ("next", _next(record) if still else f"surehand call resume {record.call_id} gives its result"),
+            ]
+        )
+    return FAILED if still else OK
+
+
+def _next(record: CallRecord) -> str:
+    return (
+        "nothing tells yet: look in the target system, "
+        f"then surehand call unknown resolve {record.call_id} --done|--not-done --evidence TEXT"
+    )

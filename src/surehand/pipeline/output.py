@@ -1,0 +1,104 @@
+"""What the handler's outcome comes to for the model: text, structured data and artifacts, checked and within bounds."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from ..call import Artifact, ResultStatus, ToolResult
+from ..errors import ToolError
+from ..normalize import Value, cap, display, failures
+from ..ports import StoredArtifact
+from .passage import Passage
+from .services import Services, new_id
+
+
+async def outcome_result(p: Passage, s: Services) -> ToolResult:
+    """The result of a call whose handler ended, or that evidence settled."""
+    outcome = p.outcome
+    assert outcome is not None
+    error = outcome.error
+    value = outcome.value
+    if value is not None:
+        error = _check_output(p, value)
+    if error is not None or value is None:
+        return make_result(p, s, outcome.status, error.message if error else "Done.", error=error)
+    structured = s.redactor.value(value.structured, p.spec.output_schema)
+    text = s.redactor.text(value.text)
+    artifacts: list[StoredArtifact] = [_artifact(p, s, media_type, body) for media_type, body in value.attachments]
+    if len(text) > s.limits.result_chars:
+        whole = _artifact(p, s, "text/plain; charset=utf-8", text.encode())
+        artifacts.append(whole)
+        text, structured = cap(text, s.limits.result_chars, reference=whole.artifact.id), None
+    if sum(one.artifact.size_bytes for one in artifacts) > s.limits.artifact_bytes:
+        error = failures.output_invalid(p.spec, f"it is larger than {s.limits.artifact_bytes} bytes")
+        return make_result(p, s, outcome.status, error.message, error=error)
+    if artifacts:
+        await s.store.put_artifacts(artifacts)
+        named = artifacts[: len(value.attachments)]
+        text = "\n".join([*([text] if value.text != "(empty)" else []), *(_named(one.artifact) for one in named)])
+    return make_result(
+        p, s, outcome.status, text, structured=structured, artifacts=tuple(one.artifact for one in artifacts)
+    )
+
+
+def _check_output(p: Passage, value: Value) -> ToolError | None:
+    assert p.entry is not None
+    if p.entry.output is None or value.not_finite:
+        # null stands for NaN and infinity, which a schema of numbers would refuse although the tool kept it
+        return None
+    violations = p.entry.output.errors(value.text if value.structured is None else value.structured)
+    if not violations:
+        return None
+    return failures.output_invalid(p.spec, f"at {violations[0].path}: {violations[0].message}")
+
+
+def make_result(
+    p: Passage,
+    s: Services,
+    status: ResultStatus,
+    content: str,
+    *,
+    structured: Any = None,
+    artifacts: tuple[Artifact, ...] = (),
+    error: ToolError | None = None,
+) -> ToolResult:
+    """A result of this call."""
+    return ToolResult(
+        call_id=p.call_id if p.record is None else p.record.call_id,
+        tool_call_id=p.call.id,
+        name=p.spec.name,
+        version=p.spec.version,
+        status=status,
+        content=content,
+        structured=structured,
+        artifacts=artifacts,
+        error=error,
+        is_error=error is not None or status != "ok",
+        approval_id=None if p.record is None else p.record.approval_id,
+        display=display_text(p, s),
+    )
+
+
+def display_text(p: Passage, s: Services) -> str:
+    """The tool's display text for people, filled in."""
+    if p.entry is None:
+        return p.call.name
+    return s.redactor.text(display(p.spec.display, p.spec.name, p.arguments))
+
+
+def _artifact(p: Passage, s: Services, media_type: str, body: bytes) -> StoredArtifact:
+    artifact = Artifact(
+        id=new_id("art"), media_type=media_type, size_bytes=len(body), sha256=hashlib.sha256(body).hexdigest()
+    )
+    call_id = p.call_id if p.record is None else p.record.call_id
+    return StoredArtifact(
+        artifact=artifact,
+        tenant=p.caller.tenant,
+        call_id=call_id,
+        body=s.keyring.seal(body, context=f"artifact:{artifact.id}:{p.caller.tenant}"),
+    )
+
+
+def _named(artifact: Artifact) -> str:
+    return f"[{artifact.media_type}, {artifact.size_bytes} bytes: artifact {artifact.id}]"

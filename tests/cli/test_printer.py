@@ -1,0 +1,43 @@
+"""`Printer`: text of others stays text."""
+
+import io
+import json
+
+import pytest
+
+from surehand.cli.printer import Printer, local_time, one_line, utc_time
+
+
+@pytest.fixture
+def stream() -> io.StringIO:
+    """Where a printer writes."""
+    return io.StringIO()
+
+
+def test_rows_are_lines_with_tabs(stream: io.StringIO) -> None:
+    Printer(stream).table(("A", "B"), [("x\ty\nz", ""), ("[b]1[/b]", "\x1b[2J\u200b")])
+    assert stream.getvalue() == "x\\ty\\nz\t-\n[b]1[/b]\t\\x1b[2J\\u200b\n"
+
+
+def test_facts_without_a_value_are_left_out(stream: io.StringIO) -> None:
+    Printer(stream).facts([("a", "1\n2"), ("b", "")])
+    assert stream.getvalue() == "a: 1\\n2\n"
+
+
+def test_a_block_cannot_pass_for_ours(stream: io.StringIO) -> None:
+    Printer(stream).block("one\r\nstatus: ok\x85\u2028x")
+    assert stream.getvalue() == "  one\\x0d\n  status: ok\\x85\\u2028x\n"
+
+
+def test_a_document_is_ascii(stream: io.StringIO) -> None:
+    Printer(stream).document({"a": "\u202eü\ud800", "b": 2**70})
+    assert stream.getvalue().isascii()
+    assert json.loads(stream.getvalue()) == {"a": "\u202eü\ud800", "b": 2**70}
+
+
+def test_times() -> None:
+    assert utc_time(1_796_050_079_000_001) == "2026-11-30T14:47:59.000001Z"
+    assert utc_time(None) is None
+    assert local_time(1_796_050_079_000_001)[-6] in "+-"
+    assert local_time(None) == ""
+    assert one_line("a\nb") == "a\\nb"

@@ -1,0 +1,59 @@
+"""`surehand tools`: the view of a caller, and contracts."""
+
+import pytest
+
+from tests.cli.driver import Project
+
+pytestmark = pytest.mark.timeout(120)
+
+
+def test_a_list_is_the_view_of_the_caller(project: Project) -> None:
+    ran = project.run("tools", "list", "--as", "alice")
+    assert ran.code == 0
+    rows = [line.split("\t") for line in ran.out.splitlines()]
+    assert [row[0] for row in rows] == ["echo@1.0.0", "pay@1.0.0", "show@1.0.0", "slow@1.0.0"]
+    assert rows[0] == ["echo@1.0.0", "low", "read only", "-", "Gives [bold]text[/bold] back."]
+    assert project.run("tools", "list", "--as", "eve").out.startswith("eve sees no tool; ")
+
+
+def test_reasons_are_for_those_who_may_read_the_audit(project: Project) -> None:
+    document = project.json("tools", "list", "--all", "--of", "alice", "--as", "bob")
+    assert document["hidden"] == {"vault": "the caller lacks the permission vault:open"}
+    assert [tool["name"] for tool in document["tools"]] == ["echo", "pay", "show", "slow"]
+    refused = project.run("tools", "list", "--all", "--as", "alice")
+    assert (refused.code, refused.out) == (1, "")
+    assert "choose another caller with --as NAME" in refused.err
+    foreign = project.run("tools", "list", "--all", "--of", "eve", "--as", "bob")
+    assert (foreign.code, foreign.out) == (1, "")
+    assert "another tenant" in foreign.err
+
+
+def test_a_contract(project: Project) -> None:
+    document = project.json("tools", "show", "pay@1.0.0", "--as", "alice")
+    assert document["key"] == ["order"]
+    assert document["parameters"]["properties"]["cents"] == {"type": "integer"}
+    assert (document["status_check"], document["hidden"]) == (True, None)
+    assert [(one["version"], one["state"]) for one in document["versions"]] == [("1.0.0", "current")]
+    shown = project.run("tools", "show", "pay", "--as", "alice").out
+    assert f"contract hash: {document['contract_hash']}" in shown.splitlines()
+    assert "1.0.0\tcurrent\tactive" in shown
+
+
+def test_a_hidden_tool_is_not_found(project: Project) -> None:
+    hidden = project.run("tools", "show", "vault", "--as", "alice")
+    missing = project.run("tools", "show", "vaults", "--as", "alice")
+    assert hidden.code == missing.code == 1
+    assert hidden.err.replace("'vault'", "'vaults'") == missing.err
+    assert "`surehand tools list`" in missing.err
+    assert (
+        project.json("tools", "show", "vault", "--as", "bob")["hidden"] == "the caller lacks the permission vault:open"
+    )
+
+
+def test_a_terminal_gets_a_table_of_plain_text(project: Project) -> None:
+    code, shown = project.on_terminal("tools", "list", "--as", "alice")
+    assert code == 0
+    assert "\x1b[1mTOOL" in shown
+    assert "Gives [bold]text[/bold] back." in shown
+    _, plain = project.on_terminal("tools", "list", "--as", "alice", TERM="dumb")
+    assert "\x1b" not in plain
