@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable
 from typing import Annotated, Any
 
+import apsw
 import pytest
 
 import surehand as sh
@@ -341,6 +342,37 @@ async def test_what_the_audit_keeps_of_a_call(desk: Desk, open_desk: Any) -> Non
     assert (story.status, story.attempts, story.answers[0].approver) == ("ok", 1, "fiona")
 
 
+@pytest.mark.parametrize("forged", ["status", "vote", "requester", "digest"])
+async def test_a_yes_written_into_the_database_runs_nothing(desk: Desk, open_desk: Any, forged: str) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    waiting = await engine.call(pay_call(amount=50_000), desk.alice)
+    other = await engine.call(pay_call(2, amount=99_000), desk.alice)
+    assert other.approval_id is not None
+    await engine.approvals.approve(other.approval_id, by=desk.fiona)
+    call = f"call_id = '{waiting.call_id}'"
+    yes = [
+        f"update surehand_approvals set status = 'approved' where {call}",
+        f"update surehand_calls set status = 'ready' where {call}",
+    ]
+    mine, theirs = f"'{waiting.approval_id}'", f"'{other.approval_id}'"
+    forge = {
+        "status": [],
+        "vote": [f"update surehand_votes set approval_id = {mine} where approval_id = {theirs}"],
+        "requester": [
+            f"update surehand_votes set approval_id = {mine} where approval_id = {theirs}",
+            f"update surehand_approvals set requester = 'x' where {call}",
+        ],
+        "digest": [
+            f"update surehand_votes set approval_id = {mine} where approval_id = {theirs}",
+            f"update surehand_approvals set digest = (select digest from surehand_approvals where "
+            f"approval_id = {theirs}) where {call}",
+        ],
+    }
+    _execute(desk, *yes, *forge[forged])
+    result = await engine.resume(waiting.call_id, by=desk.alice)
+    assert (result.error and result.error.code, desk.done) == ("APPROVAL_STALE", [])
+
+
 @pytest.mark.parametrize("attack", ["edit", "delete", "swap", "cut"])
 async def test_the_chain_shows_what_was_done_to_the_database(desk: Desk, open_desk: Any, attack: str) -> None:
     engine: sh.Engine = await open_desk(pay_tool(desk))
@@ -355,9 +387,6 @@ async def test_the_chain_shows_what_was_done_to_the_database(desk: Desk, open_de
 
 
 def _tamper(desk: Desk, attack: str) -> None:
-    import apsw
-
-    db = apsw.Connection(str(desk.folder / "surehand.db"))
     statements = {
         "edit": "update surehand_audit set body = replace(body, 'alice', 'bobby') where seq = 2",
         "delete": "delete from surehand_audit where seq = 4",
@@ -366,8 +395,16 @@ def _tamper(desk: Desk, attack: str) -> None:
         "cut": "delete from surehand_audit where seq > 5; delete from surehand_checkpoints where seq > 5; "
         "update surehand_audit_heads set seq = 5, chain = (select chain from surehand_audit where seq = 5)",
     }
-    db.execute(statements[attack])
-    assert db.total_changes() > 0
+    _execute(desk, *statements[attack].split("; "))
+
+
+def _execute(desk: Desk, *statements: str) -> None:
+    """What somebody does who can write the database."""
+    db: Any = apsw.Connection(str(desk.folder / "surehand.db"))
+    for statement in statements:
+        before = db.total_changes()
+        db.execute(statement)
+        assert db.total_changes() > before, statement
     db.close()
 
 

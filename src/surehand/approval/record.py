@@ -22,6 +22,8 @@ class Vote(msgspec.Struct, frozen=True, kw_only=True):
     """The groups that this person counted for when they decided."""
     reason: str
     at_us: int
+    seal: str = ""
+    """Keyed hash that only an engine with the key file can make: a vote written into the database counts nothing."""
 
 
 class Approval(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,8 +94,13 @@ def count(approval: Approval, voter: Caller, verdict: Verdict, *, reason: str, n
     vote = Vote(approver=voter.id, verdict=verdict, groups=groups, reason=reason, at_us=now_us)
     if verdict == "reject":
         return Counted(vote=vote, status="rejected")
-    met = {group for v in (*approval.votes, vote) if v.verdict == "approve" for group in v.groups}
-    return Counted(vote=vote, status="approved" if all(need.group in met for need in approval.needs) else "open")
+    return Counted(vote=vote, status="approved" if is_met(approval.needs, (*approval.votes, vote)) else "open")
+
+
+def is_met(needs: tuple[Requirement, ...], votes: tuple[Vote, ...]) -> bool:
+    """Whether each group said yes and nobody no."""
+    met = {group for vote in votes if vote.verdict == "approve" for group in vote.groups}
+    return all(need.group in met for need in needs) and all(vote.verdict == "approve" for vote in votes)
 
 
 def _groups_of(approval: Approval, voter: Caller) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from ..approval import Approval, ApprovalStatus, Counted, Refused, Shown, Verdic
 from ..audit import AuditRow
 from ..errors import ApprovalError
 from ..pipeline import Services
+from ..pipeline.ask import vote_seal
 from ..pipeline.trace import record_row, unseal_json
 from ..policy import Deny
 from ..ports import Ballot, Move
@@ -136,6 +137,8 @@ class Approvals:
         counted = count(approval, by, verdict, reason=reason, now_us=now_us)
         if isinstance(counted, Refused):
             return counted
+        vote = msgspec.structs.replace(counted.vote, seal=vote_seal(self._s, approval, counted.vote))
+        counted = msgspec.structs.replace(counted, vote=vote)
         return Ballot(
             counted=counted,
             move=_move(approval, counted, now_us),

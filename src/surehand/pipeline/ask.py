@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ..approval import Approval, Shown, digest
+from ..approval import Approval, Shown, Vote, digest
 from ..types import Requirement
 from .passage import Passage
 from .services import Services, new_id
@@ -34,6 +34,23 @@ def ask(p: Passage, s: Services, needs: tuple[Requirement, ...], *, now_us: int)
         shown_hash=s.keyring.keyed_hash([p.spec.id, shown.arguments, shown.injected, shown.written, shown.caller]),
         created_us=now_us,
         expires_us=now_us + int(s.limits.approval_ttl_s * 1_000_000),
+    )
+
+
+def vote_seal(s: Services, approval: Approval, vote: Vote) -> str:
+    """Binds one person's answer to the very question; made when it is counted, checked when the call starts."""
+    return s.keyring.keyed_hash(
+        [
+            "vote",
+            approval.tenant,
+            approval.approval_id,
+            approval.call_id,
+            approval.digest,
+            vote.approver,
+            vote.verdict,
+            list(vote.groups),
+            vote.at_us,
+        ]
     )
 
 

@@ -5,13 +5,13 @@ A call that nobody was asked about is started by the transaction of stage 6: not
 
 from __future__ import annotations
 
-from ..approval import digest
+from ..approval import Approval, digest, is_met
 from ..errors import Code, SurehandError, tool_error
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Move
-from ..types import Requirement
-from .ask import ask
+from ..types import SELF, Requirement
+from .ask import ask, vote_seal
 from .claim import pending
 from .passage import Passage, Stop
 from .services import Services
@@ -40,9 +40,20 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
         return pending(record)
     if needs and _question(needs) != _question(stored.needs):
         return await _ask_again(p, s, needs)
-    if digest(p.spec, p.final, p.caller, needs) != record.digest:
+    if digest(p.spec, p.final, p.caller, needs) != stored.digest:
         return await _end(p, s, _stale(p, "the tool, its arguments, the policies or the caller changed"))
+    if not _counted_here(p, s, stored):
+        return await _end(p, s, _stale(p, "its answers were not given through an engine that has the keys"))
     return await _start(p, s)
+
+
+def _counted_here(p: Passage, s: Services, stored: Approval) -> bool:
+    """Whether the yes comes from votes that an engine with the keys counted, none of them written into the database."""
+    for vote in stored.votes:
+        own = vote.approver == p.caller.id
+        if vote.seal != vote_seal(s, stored, vote) or any((group == SELF) != own for group in vote.groups):
+            return False
+    return is_met(stored.needs, stored.votes)
 
 
 def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str]]:

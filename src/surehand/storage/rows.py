@@ -80,12 +80,15 @@ def vote_values(tenant: str, approval_id: str, position: int, vote: Vote) -> Val
         "groups": _json(vote.groups),
         "reason": vote.reason,
         "at_us": vote.at_us,
+        "seal": vote.seal,
     }
 
 
 def _vote(row: Row) -> Vote:
-    _, _, _, approver, verdict, groups, reason, at_us = row
-    return Vote(approver=approver, verdict=verdict, groups=_groups.decode(groups), reason=reason, at_us=at_us)
+    _, _, _, approver, verdict, groups, reason, at_us, seal = row
+    return Vote(
+        approver=approver, verdict=verdict, groups=_groups.decode(groups), reason=reason, at_us=at_us, seal=seal
+    )
 
 
 def audit_values(row: AuditRow) -> Values:

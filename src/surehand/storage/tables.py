@@ -123,6 +123,7 @@ votes = _table(
     _text("groups"),
     _text("reason"),
     _time("at_us"),
+    _text("seal"),
     key=("tenant", "approval_id", "approver"),
 )
 

@@ -104,6 +104,7 @@ def _approvals() -> None:
         sa.Column("groups", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("at_us", sa.BigInteger(), nullable=False),
+        sa.Column("seal", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "approval_id", "approver", name="surehand_votes_pkey"),
     )
 
