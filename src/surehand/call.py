@@ -31,6 +31,8 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """A JSON object, or its text exactly as the model wrote it. Empty text means no arguments."""
     version: str | None = None
     """A pinned version; `None` takes the catalog's current one."""
+    truncated: bool = False
+    """Whether the model's output was cut off in this call: then it must not run, even if what there is reads well."""
 
 
 class RunStep(msgspec.Struct, frozen=True, kw_only=True):

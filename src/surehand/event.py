@@ -28,6 +28,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     call_id: str = ""
     tool_call_id: str = ""
     name: str = ""
+    run_id: str = ""
+    position: int = 0
+    """Of the call in its turn, if it belongs to a run."""
     data: dict[str, Any] = {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +49,22 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
         """The listed names, sorted."""
         return tuple(entry.spec.name for entry in self.tools)
 
+    def get(self, name: str) -> ViewEntry | None:
+        """A listed tool by its name."""
+        return next((entry for entry in self.tools if entry.spec.name == name), None)
+
+    def without(self, reasons: dict[str, str]) -> ToolView:
+        """The same view less some names, with why each is left out."""
+        if not reasons:
+            return self
+        kept = [entry for entry in self.tools if entry.spec.name not in reasons]
+        return _as_view(kept, {**self.hidden, **reasons})
+
+
+def _as_view(tools: list[ViewEntry], hidden: dict[str, str]) -> ToolView:
+    digest = content_hash([[entry.spec.id, entry.spec.contract_hash] for entry in tools])
+    return ToolView(tools=tuple(tools), hidden=hidden, digest=digest)
+
 
 @dataclass(slots=True)
 class World:
@@ -76,6 +93,22 @@ class World:
             self._views[key] = view
         return view
 
+    def pinned(self, caller: Caller, pins: Mapping[str, str], *, now_us: int) -> ToolView:
+        """The view of a run: names that it has seen keep the version it saw, as long as that may be called."""
+        view = self.view(caller, now_us=now_us)
+        if all(view_entry.version == pins.get(view_entry.name, view_entry.version) for view_entry in view.tools):
+            return view
+        tools: list[ViewEntry] = []
+        hidden = dict(view.hidden)
+        for listed in view.tools:
+            pin = pins.get(listed.name)
+            entry = None if pin in (None, listed.version) else self.catalog.entries.get((listed.name, pin or ""))
+            if entry is None:
+                tools.append(listed)
+            else:
+                self._list(caller, entry, now_us, tools, hidden)
+        return _as_view(tools, hidden)
+
     def _compute(self, caller: Caller, now_us: int) -> ToolView:
         tools: list[ViewEntry] = []
         hidden: dict[str, str] = {}
@@ -83,12 +116,13 @@ class World:
         for name, entry in off.items():
             hidden[name] = "removed" if entry.removed else "disabled" if entry.disabled else "not published"
         for name, version in sorted(self.catalog.current.items()):
-            entry = self.catalog.entries[name, version]
-            decision = self.look(caller, entry, now_us=now_us)
-            if isinstance(decision, Deny):
-                hidden[name] = "; ".join(decision.reasons)
-            else:
-                asks = decision.requirements if isinstance(decision, Ask) else ()
-                tools.append(ViewEntry(spec=entry.tool.spec, asks=asks))
-        digest = content_hash([[entry.spec.id, entry.spec.contract_hash] for entry in tools])
-        return ToolView(tools=tuple(tools), hidden=hidden, digest=digest)
+            self._list(caller, self.catalog.entries[name, version], now_us, tools, hidden)
+        return _as_view(tools, hidden)
+
+    def _list(self, caller: Caller, entry: Entry, now_us: int, tools: list[ViewEntry], hidden: dict[str, str]) -> None:
+        decision = self.look(caller, entry, now_us=now_us)
+        if isinstance(decision, Deny):
+            hidden[entry.tool.spec.name] = "; ".join(decision.reasons)
+        else:
+            asks = decision.requirements if isinstance(decision, Ask) else ()
+            tools.append(ViewEntry(spec=entry.tool.spec, asks=asks))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -96,9 +96,14 @@ class Engine:
 
     # -- tools ----------------------------------------------------------------------------------------
 
-    async def view(self, caller: Caller) -> ToolView:
-        """The tools that a caller may see now. `.hidden` is for operators, not for models."""
-        return self._now().view(caller, now_us=self._s.clock.now_us())
+    async def view(self, caller: Caller, *, pins: Mapping[str, str] | None = None) -> ToolView:
+        """The tools that a caller may see now. `.hidden` is for operators, not for models.
+
+        Args:
+            caller: Who looks.
+            pins: Name -> version that a run saw first: it keeps that version as long as it may be called.
+        """
+        return self._now().pinned(caller, pins or {}, now_us=self._s.clock.now_us())
 
     def _list_allowed(self, caller: Caller) -> ToolView:
         return self._now().view(caller, now_us=self._s.clock.now_us())
@@ -112,6 +117,7 @@ class Engine:
         *,
         run: RunStep | None = None,
         idempotency_key: str | None = None,
+        view: ToolView | None = None,
     ) -> ToolResult:
         """One call, through the whole pipeline. Gives a result whatever happens to the call.
 
@@ -120,6 +126,7 @@ class Engine:
             caller: On whose behalf, as the application authenticated them.
             run: The call's place in a run; also its key, if it has no better one.
             idempotency_key: The application's own name of this effect; scoped to tenant, caller and tool.
+            view: What the model was shown, from `view`: nothing else is found, and its versions are meant.
 
         Raises:
             ConfigError: The engine is not open.
@@ -133,6 +140,7 @@ class Engine:
             began_us=self._s.clock.now_us(),
             run=run,
             given_key=idempotency_key,
+            view=view,
         )
         try:
             result = await perform(passage, self._s)
@@ -143,7 +151,7 @@ class Engine:
         return result
 
     async def call_many(
-        self, calls: Sequence[ToolCall], caller: Caller, *, run: RunStep | None = None
+        self, calls: Sequence[ToolCall], caller: Caller, *, run: RunStep | None = None, view: ToolView | None = None
     ) -> list[ToolResult]:
         """Calls of one turn, at once; results in call order. A pending or failed one does not hold its siblings."""
 
@@ -151,7 +159,7 @@ class Engine:
             return None if run is None else msgspec.structs.replace(run, position=run.position + position)
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self.call(one, caller, run=step(i))) for i, one in enumerate(calls)]
+            tasks = [group.create_task(self.call(one, caller, run=step(i), view=view)) for i, one in enumerate(calls)]
         return [task.result() for task in tasks]
 
     async def resume(self, call_id: str, *, by: Caller) -> ToolResult:

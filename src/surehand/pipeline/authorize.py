@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..policy import Ask, Decision, Deny
+from .events import tell
 from .passage import Passage, Stop
 from .services import Services
 
@@ -10,12 +11,10 @@ from .services import Services
 def authorize(p: Passage, s: Services) -> Stop | None:
     """Fills `decision`; a denial stops the call."""
     p.decision = decide(p)
-    s.emit(
+    tell(
+        p,
+        s,
         "call.decided",
-        caller=p.caller,
-        call_id=p.call_id,
-        tool_call_id=p.call.id,
-        name=p.spec.name,
         decision=type(p.decision).__name__,
         policies=list(p.decision.policies),
         reasons=list(p.decision.reasons),

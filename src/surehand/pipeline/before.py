@@ -8,6 +8,7 @@ from copy import deepcopy
 from ..schema import ParseFailure, parse_arguments
 from ..spec.hashes import content_hash
 from ..types import Requirement
+from .events import problem
 from .interceptor import AskPerson, Block, Interceptor, Modify, Proposed, as_verdicts, settled
 from .passage import Passage, Stop
 from .services import Services
@@ -66,14 +67,7 @@ def _apply(p: Passage, s: Services, interceptor: Interceptor, verdict: Modify | 
 
 
 def _failed(p: Passage, s: Services, name: str, error: Exception) -> Stop:
-    s.emit(
-        "engine.problem",
-        caller=p.caller,
-        call_id=p.call_id,
-        name=p.spec.name,
-        where=f"before of {name}",
-        problem=s.redactor.text(f"{type(error).__name__}: {error}"),
-    )
+    problem(p, s, f"before of {name}", error)
     return p.refuse(
         "HOOK_BLOCKED",
         f"A check before `{p.spec.name}` failed, so the call was not made. Do not repeat it; report the failure.",

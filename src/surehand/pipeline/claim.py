@@ -8,6 +8,7 @@ from ..normalize import failures
 from ..policy import Ask
 from ..ports import Claim, Existing, Move
 from .ask import ask
+from .events import tell
 from .passage import Passage, Stop
 from .services import Services
 from .trace import StoredArguments, seal_json, storable, stored_outcome, stored_result, trace
@@ -61,7 +62,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         version=p.spec.version,
         contract_hash=p.spec.contract_hash,
         binding_hash=p.spec.binding_hash,
-        view_digest=p.world.view(p.caller, now_us=p.began_us).digest,
+        view_digest=p.view_digest,
         key=key,
         idempotency_key=p.idempotency_key,
         args_hash=p.args_hash,
@@ -90,7 +91,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
 
 
 def _started(p: Passage, s: Services) -> None:
-    s.emit("call.started", caller=p.caller, call_id=p.call_id, tool_call_id=storable(p.call.id), name=p.spec.name)
+    tell(p, s, "call.started")
 
 
 def pending(record: CallRecord) -> Stop:

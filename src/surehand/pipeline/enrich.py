@@ -10,6 +10,7 @@ from ..normalize import failures
 from ..runners import Job, Raised, Returned
 from ..spec import DATA_SOURCES
 from ..types import Caller
+from .events import problem
 from .passage import Passage, Stop
 from .services import Services
 
@@ -28,15 +29,7 @@ async def enrich(p: Passage, s: Services) -> Stop | None:
         return None
     if isinstance(ended, Raised) and isinstance(ended.error, BusinessError):
         return Stop(status="error", error=failures.business(p.spec, ended.error, s.redactor))
-    problem = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Raised) else repr(ended)
-    s.emit(
-        "engine.problem",
-        caller=p.caller,
-        call_id=p.call_id,
-        name=p.spec.name,
-        where="check",
-        problem=s.redactor.text(problem),
-    )
+    problem(p, s, "check", ended.error if isinstance(ended, Raised) else repr(ended))
     return Stop(status="error", error=failures.crashed(p.spec, started=False))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
 from collections.abc import Callable
@@ -13,9 +14,11 @@ import msgspec
 from ..call import CallContext
 from ..errors import BusinessError, HandlerError, OutcomeUnknown, Unavailable
 from ..normalize import failures, read_value
+from ..redact import clean_text
 from ..runners import Ended, Interrupted, Job, NotStarted, Raised, Returned, TimedOut
 from ..spec import Tool, ToolSpec
 from ..types import Caller
+from .events import problem, tell
 from .passage import Outcome, Passage
 from .services import Services
 from .trace import trace
@@ -96,21 +99,14 @@ def _injection(source: str, context: CallContext, caller: Caller) -> Any:
 
 def _progress(p: Passage, s: Services) -> Callable[[str], None]:
     loop = asyncio.get_running_loop()
-    caller, call_id, tool_call_id, name = p.caller, p.call_id, p.call.id, p.spec.name
 
-    def tell(text: str) -> None:
-        loop.call_soon_threadsafe(
-            lambda: s.emit(
-                "call.progress",
-                caller=caller,
-                call_id=call_id,
-                tool_call_id=tool_call_id,
-                name=name,
-                text=s.redactor.text(text),
-            )
-        )
+    def progress(text: str) -> None:
+        said = s.redactor.text(clean_text(str(text)))
+        # a closed loop: nobody listens any more
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: tell(p, s, "call.progress", text=said))
 
-    return tell
+    return progress
 
 
 def _judge(p: Passage, s: Services, ended: Ended, attempt: int) -> Outcome:
@@ -178,15 +174,7 @@ def _report(p: Passage, s: Services, error: BaseException) -> None:
     text = s.redactor.text(f"{type(error).__name__}: {error}")
     if not isinstance(error, HandlerError):
         _log.error("%s failed in call %s: %s", p.spec.id, p.call_id, text)
-    s.emit(
-        "engine.problem",
-        caller=p.caller,
-        call_id=p.call_id,
-        tool_call_id=p.call.id,
-        name=p.spec.name,
-        where="handler",
-        problem=text,
-    )
+    problem(p, s, "handler", text)
 
 
 def _late(p: Passage, s: Services, ended: Ended) -> None:

@@ -8,7 +8,13 @@ from .services import Services
 
 
 def parse(p: Passage, s: Services) -> Stop | None:
-    """Fills `arguments` and `written`."""
+    """Fills `arguments` and `written`. A call in which the model's output was cut off never runs, valid or not."""
+    if p.call.truncated:
+        return p.refuse(
+            "ARGUMENTS_TRUNCATED",
+            f"The output was cut off by its length limit in this call of `{p.spec.name}`; nothing was done. "
+            "Call again with less in one call.",
+        )
     parsed = parse_arguments(p.call.arguments, limits=s.limits.arguments)
     if isinstance(parsed, ParseFailure):
         return p.refuse(parsed.code, parsed.message)

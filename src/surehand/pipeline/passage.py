@@ -17,7 +17,7 @@ from ..registry import Entry
 from ..schema import Coercion
 from ..spec import ToolSpec
 from ..types import Caller, Requirement
-from ..view import World
+from ..view import ToolView, World
 
 if TYPE_CHECKING:
     from .interceptor import Interceptor
@@ -57,6 +57,8 @@ class Passage:
     run: RunStep | None = None
     given_key: str | None = None
     """The idempotency key that the application passed."""
+    view: ToolView | None = None
+    """What the model was shown: nothing else is found, and its versions are meant."""
 
     # 1 resolve
     entry: Entry | None = None
@@ -89,6 +91,12 @@ class Passage:
     """Done when the caller gave up."""
     context: CallContext | None = None
     outcome: Outcome | None = None
+
+    @property
+    def view_digest(self) -> str:
+        """Of the view that the model was shown, or of what the caller may see now."""
+        view = self.view or self.world.view(self.caller, now_us=self.began_us)
+        return view.digest
 
     @property
     def spec(self) -> ToolSpec:

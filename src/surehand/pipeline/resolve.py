@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 
 from ..policy import Deny
+from .events import tell
 from .passage import Passage, Stop
 from .services import Services
 
@@ -14,23 +15,23 @@ _NAMES_SHOWN = 20
 def resolve(p: Passage, s: Services) -> Stop | None:
     """Finds the tool. A hidden tool and one that does not exist get the same answer."""
     name, _, version = p.call.name.partition("@")
-    entry = p.world.catalog.resolve(name, p.call.version or version or None)
+    wanted = p.call.version or version or None
+    if p.view is not None:
+        shown = p.view.get(name)
+        if shown is None or wanted not in (None, shown.version):
+            return _not_found(p)
+        wanted = shown.version
+    entry = p.world.catalog.resolve(name, wanted)
     if entry is None or isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny):
         return _not_found(p)
     p.entry = entry
-    s.emit(
-        "call.proposed",
-        caller=p.caller,
-        call_id=p.call_id,
-        tool_call_id=p.call.id,
-        name=entry.tool.spec.name,
-        version=entry.tool.spec.version,
-    )
+    tell(p, s, "call.proposed", version=entry.tool.spec.version)
     return None
 
 
 def _not_found(p: Passage) -> Stop:
-    names = p.world.view(p.caller, now_us=p.began_us).names
+    view = p.view or p.world.view(p.caller, now_us=p.began_us)
+    names = view.names
     close = difflib.get_close_matches(p.call.name, names, n=1)
     hint = f" Did you mean `{close[0]}`?" if close else ""
     listed = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) or "none"

@@ -95,6 +95,8 @@ class Services:
         call_id: str = "",
         tool_call_id: str = "",
         name: str = "",
+        run_id: str = "",
+        position: int = 0,
         **data: Any,
     ) -> None:
         """Tells all sinks; one that fails never harms the call."""
@@ -107,6 +109,8 @@ class Services:
             call_id=call_id,
             tool_call_id=tool_call_id,
             name=name,
+            run_id=run_id,
+            position=position,
             data=data,
         )
         for sink in self.sinks:

@@ -12,6 +12,7 @@ from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
 from .before import proposed
+from .events import problem, tell
 from .interceptor import Rewrite, Withhold, settled
 from .output import display_text, make_result, outcome_result
 from .passage import Passage, Stop
@@ -36,14 +37,13 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
 
 
 def _tell(p: Passage, s: Services, result: ToolResult) -> None:
-    names = {"call_id": result.call_id, "tool_call_id": result.tool_call_id, "name": result.name}
     if result.status == "pending":
-        s.emit("call.waiting", caller=p.caller, **names, approval_id=result.approval_id)
+        tell(p, s, "call.waiting", approval_id=result.approval_id, display=result.display)
         return
-    s.emit(
+    tell(
+        p,
+        s,
         "call.finished",
-        caller=p.caller,
-        **names,
         status=result.status,
         code=None if result.error is None else result.error.code,
         replayed=result.replayed,
@@ -84,7 +84,7 @@ async def _note_replay(p: Passage, s: Services, stop: Stop) -> None:
     try:
         await s.recorder.soon(row)
     except SurehandError:
-        s.emit("engine.problem", caller=p.caller, call_id=p.call_id, name=p.spec.name, where="record", problem="lost")
+        problem(p, s, "record", "a replay could not be recorded")
 
 
 def _for_caller(p: Passage, stop: Stop | None, result: ToolResult) -> ToolResult:
@@ -115,14 +115,7 @@ async def _after(p: Passage, s: Services, result: ToolResult) -> ToolResult:
             if verdict is not None and not isinstance(verdict, Withhold | Rewrite):
                 raise TypeError(f"an interceptor returned {type(verdict).__name__}")
         except Exception as error:
-            s.emit(
-                "engine.problem",
-                caller=p.caller,
-                call_id=p.call_id,
-                name=p.spec.name,
-                where="after",
-                problem=s.redactor.text(f"{type(error).__name__}: {error}"),
-            )
+            problem(p, s, "after", error)
             verdict = Withhold("a check of it failed")
         if isinstance(verdict, Rewrite):
             result = msgspec.structs.replace(result, content=verdict.content or "(empty)", structured=None)
@@ -155,7 +148,7 @@ async def _record(p: Passage, s: Services, result: ToolResult, stop: Stop | None
         else:
             await s.recorder.soon(row)
     except SurehandError:
-        s.emit("engine.problem", caller=p.caller, call_id=p.call_id, name=result.name, where="record", problem="lost")
+        problem(p, s, "record", "the result could not be recorded")
         if stop is None and p.record is None:
             error = failures.unavailable(p.spec, "the record of it could not be written")
             return make_result(p, s, "error", error.message, error=error)

@@ -13,6 +13,7 @@ from ..ports import Move
 from ..types import SELF, Requirement
 from .ask import ask, vote_seal
 from .claim import pending
+from .events import tell
 from .passage import Passage, Stop
 from .services import Services
 from .trace import trace
@@ -85,7 +86,7 @@ async def _start(p: Passage, s: Services) -> Stop | None:
     except SurehandError:
         s.owed.append(_take_back(move))
         return Stop(status="error", error=failures.unavailable(p.spec, "its start could not be recorded"))
-    s.emit("call.started", caller=p.caller, call_id=record.call_id, tool_call_id=record.tool_call_id, name=record.name)
+    tell(p, s, "call.started")
     return None
 
 

@@ -39,7 +39,7 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
         "step_index": None if p.run is None else p.run.turn,
         "position": None if p.run is None else p.run.position,
         "policy_set": p.world.policies.digest,
-        "view_digest": p.world.view(p.caller, now_us=p.began_us).digest,
+        "view_digest": p.view_digest,
         "started_us": p.started_us,
     }
     if p.entry is not None:
