@@ -17,6 +17,8 @@ import apsw
 
 import surehand as sh
 from benchmarks import work
+from surehand.providers import UserMessage, dialect
+from surehand.testing import ScriptedModel
 
 Row = tuple[str, float, str]
 REPEATS = 9
@@ -61,6 +63,35 @@ def bare_commit_us(folder: Path) -> float:
     return statistics.median(times)
 
 
+async def runs(engine: sh.Engine) -> list[Row]:
+    """Whole runs with a scripted model: what the loop costs around the calls."""
+
+    async def run(calls: int) -> None:
+        model = ScriptedModel(work.agent_steps(calls), chunk_chars=10_000)
+        async for event in sh.run(engine, model=model, caller=work.CALLER, messages=["go"], stream=False):
+            last = event
+        assert last.data["reason"] == "completed", last
+
+    one = await per_call_us(lambda n: run(1))
+    hundred = await per_call_us(lambda n: run(100))
+    return [
+        ("run: one call, then text", one, "floor"),
+        ("100 parallel calls in a turn of a run, each", (hundred - one) / 99, "floor"),
+    ]
+
+
+async def exports() -> list[Row]:
+    """What a view of 1,000 tools adds to each request."""
+    engine = sh.open_engine(store="sqlite://", tools=work.many_tools(1000))
+    async with engine:
+
+        async def request() -> None:
+            export = sh.export(await engine.view(work.CALLER), "anthropic")
+            dialect("anthropic").request([UserMessage(content="go")], export)
+
+        return [("1,000 tools in a request", await per_call_us(lambda n: request()), "floor")]
+
+
 async def measure(folder: Path) -> list[Row]:
     """All rows: what, microseconds a call, what it is a ratio of."""
     floor = await per_call_us(lambda n: work.floor())
@@ -93,8 +124,9 @@ async def measure(folder: Path) -> list[Row]:
         ]
         done = 1_000_000
         many = work.caller_of_calls(engine, "book_sales", lambda n: work.ARGUMENTS)
+        rows += await runs(engine)
         rows.append(("100 effects at once, each", await per_call_us(lambda n: many(done + n), together=100), "commit"))
-    return rows
+    return [*rows, *await exports()]
 
 
 def main() -> int:

@@ -64,3 +64,14 @@ def caller_of_calls(engine: sh.Engine, name: str, arguments: Callable[[int], str
         assert result.status == "ok", result
 
     return call
+
+
+def agent_steps(count: int) -> list[Any]:
+    """A script: one turn of `count` calls, then text."""
+    arguments = json.loads(ARGUMENTS)
+    return [{"calls": [{"name": "read_sales", "arguments": arguments}] * count}, {"text": "Here are the totals."}]
+
+
+def many_tools(count: int) -> list[sh.Tool]:
+    """Tools that differ in their names only."""
+    return [sh.tool(name=f"sales_{n}", read_only=True, permissions=["sales:read"])(handler) for n in range(count)]

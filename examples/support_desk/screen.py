@@ -1,4 +1,4 @@
-"""What the demo prints: each decision as it happens, the question to the approver, and the books at the end."""
+"""What the demo prints with: lines, streamed text, a question to the approver, and the books at the end."""
 
 from __future__ import annotations
 
@@ -12,26 +12,10 @@ from rich.text import Text
 
 import surehand as sh
 
-from .story import Planned, RefundRow, Turn
+from .story import RefundRow, Written
 
-REFUSED_AT = {
-    "TOOL_NOT_FOUND": "1 resolve",
-    "ARGUMENTS_NOT_JSON": "2 parse",
-    "ARGUMENTS_TRUNCATED": "2 parse",
-    "HOOK_BLOCKED": "before",
-    "TOOL_ARGUMENT_INVALID": "3 validate",
-    "POLICY_DENIED": "5 authorize",
-    "IDEMPOTENCY_CONFLICT": "6 claim",
-    "TOOL_DUPLICATE_REQUEST": "6 claim",
-    "APPROVAL_STALE": "7 start",
-}
-"""The stage that gives up with a code; the others are told by what went before."""
-COLOURS = {
-    "Allow": "green", "Deny": "red", "Ask": "yellow", "ok": "green", "error": "red", "denied": "red",
-    "unknown": "magenta", "cancelled": "magenta",
-}  # fmt: skip
 WIDTH_MAX = 118
-SHOWN_CHARS = 240
+INDENT = 2
 
 
 class Screen:
@@ -39,49 +23,44 @@ class Screen:
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(highlight=False, soft_wrap=True)
-        self._decided: set[str] = set()
+        self._column = 0
+        self._word = ""
 
-    # -- parts ----------------------------------------------------------------------------------------
+    @property
+    def _width(self) -> int:
+        return min(self.console.width, WIDTH_MAX) if self.console.is_terminal else WIDTH_MAX
 
     def say(self, text: str = "", style: str = "", *, indent: int = 0) -> None:
         """Prints text, wrapped, never read as markup."""
-        width = min(self.console.width, WIDTH_MAX) if self.console.is_terminal else WIDTH_MAX
-        lines = [
-            line
-            for part in text.splitlines() or [""]
-            for line in textwrap.wrap(part, max(width - indent, 30), break_long_words=False, break_on_hyphens=False)
-            or [""]
-        ]
-        for line in lines:
-            self.console.print(Text((" " * indent + line).rstrip(), style=style))
+        width = max(self._width - indent, 30)
+        for part in text.splitlines() or [""]:
+            for line in textwrap.wrap(part, width, break_long_words=False, break_on_hyphens=False) or [""]:
+                self.console.print(Text((" " * indent + line).rstrip(), style=style))
 
     def title(self, text: str) -> None:
         """The head of a part."""
         self.say()
         self.say(text, "bold")
 
-    def turn(self, number: int, turn: Turn) -> None:
-        """The head of a turn."""
-        many = len(turn.calls) > 1
-        how = "" if not many else ", at once" if turn.at_once else ", one after the other"
-        self.title(f"Turn {number}: the model asks for {len(turn.calls)} call{'s' if many else ''}{how}")
+    def stream(self, piece: str) -> None:
+        """A piece of text as it comes: whole words are printed, wrapped."""
+        *words, self._word = (self._word + piece).split(" ")
+        for word in words:
+            self._print_word(word)
 
-    def call(self, planned: Planned) -> None:
-        """What the model wrote."""
-        call = planned.call
-        line = Text(f"  {call.id}  ", style="bold cyan").append(call.name, style="bold")
-        self.console.print(line.append(f"  {planned.why}", style="italic dim"))
-        self.say(str(call.arguments), indent=8)
+    def end_stream(self) -> None:
+        """The end of streamed text."""
+        if self._word:
+            self._print_word(self._word)
+        if self._column:
+            self.console.print()
+        self._column, self._word = 0, ""
 
-    def result(self, result: sh.ToolResult) -> None:
-        """What the model gets back."""
-        text = (
-            result.content
-            if result.is_error or len(result.content) <= SHOWN_CHARS
-            else result.content[:SHOWN_CHARS] + " ..."
-        )
-        self.say(f"{result.tool_call_id}  the model reads:", "dim", indent=2)
-        self.say(text, "dim", indent=10)
+    def _print_word(self, word: str) -> None:
+        full = self._column + 1 + len(word) > self._width
+        lead = " " if self._column and not full else ("\n" if self._column else "") + " " * INDENT
+        self._column = len(word) + (self._column + 1 if lead == " " else INDENT)
+        self.console.print(Text(lead + word), end="")
 
     def command(self, text: str) -> None:
         """A command to copy: never wrapped."""
@@ -91,46 +70,17 @@ class Screen:
         """A question on a line that the answer ends."""
         self.console.print(Text(f"  {text} ", style="bold"), end="")
 
-    # -- events ---------------------------------------------------------------------------------------
+    # -- calls ----------------------------------------------------------------------------------------
 
-    def event(self, event: sh.Event) -> None:
-        """One thing that happened, as the engine tells it."""
-        data = event.data
-        match event.kind:
-            case "call.proposed":
-                self._stage(event, "1 resolve", "found", f"{event.name}@{data['version']}")
-            case "call.decided":
-                self._decided.add(event.tool_call_id)
-                said = data["decision"]
-                self._stage(event, "5 authorize", said, _because(said, data), COLOURS[said])
-            case "call.waiting":
-                self._stage(event, "6 claim", "waiting", f"for a person to answer {data['approval_id']}", "yellow")
-            case "call.started":
-                self._stage(event, "7 start", "recorded", "the intent is on disk, now it runs")
-            case "call.progress":
-                self._stage(event, "8 execute", "progress", data["text"])
-            case "call.finished":
-                self._finished(event)
-            case "approval.decided":
-                self._stage(event, "approval", data["verdict"], data["approval_id"], "bold")
-            case "engine.problem":
-                self._stage(event, data.get("where", ""), "problem", str(data.get("problem")), "red")
+    def call(self, call_id: str, call: Written) -> None:
+        """A call as the model wrote it."""
+        line = Text(f"  {call_id:<9} ", style="bold cyan").append(call.name, style="bold")
+        self.console.print(line.append(f"  {call.arguments}", style="italic"))
 
-    def _finished(self, event: sh.Event) -> None:
-        status, code = event.data["status"], event.data["code"]
-        if event.data["replayed"]:
-            self._stage(event, "6 claim", "replay", f"of {event.call_id}: the stored result, nothing runs", "blue")
-        elif code is None:
-            self._stage(event, "10 shape", status, event.data["display"], COLOURS.get(status, ""))
-        else:
-            ran = "8 execute" if event.tool_call_id in self._decided else "4 enrich"
-            self._stage(event, REFUSED_AT.get(code, ran), status, code, COLOURS.get(status, ""))
-
-    def _stage(self, event: sh.Event, stage: str, what: str, detail: str, style: str = "") -> None:
-        line = Text(f"  {event.tool_call_id or '':<4}  ", style="cyan").append(f"{stage:<12}", style="dim")
+    def stage(self, call_id: str, stage: str, what: str, detail: str, style: str) -> None:
+        """What one stage of the engine made of a call."""
+        line = Text(f"  {call_id:<9} ", style="cyan").append(f"{stage:<12}", style="dim")
         self.console.print(line.append(f"{what.lower():<9}", style=style).append(f" {detail}"))
-
-    # -- the question ---------------------------------------------------------------------------------
 
     def question(self, pending: sh.Pending) -> None:
         """Exactly what will run, and why somebody is asked."""
@@ -170,9 +120,3 @@ class Screen:
             self.say(f"{name:<9} {value}", indent=2)
         for step in story.steps:
             self.say(f"- {step.kind:<18} {step.text}", "dim", indent=4)
-
-
-def _because(decision: str, data: dict[str, Any]) -> str:
-    policies = ", ".join(data["policies"])
-    reasons = "; ".join(data["reasons"])
-    return f"by {policies}" if decision == "Allow" or not reasons else f"by {policies}: {reasons}"

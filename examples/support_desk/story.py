@@ -1,14 +1,41 @@
-"""What `calls.json` says: the calls that a model made, in turns, and the refunds that should exist afterwards."""
+"""Who takes part, what Sam asks for, and the refunds that should exist afterwards."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import surehand as sh
+
+RUN = "ticket-4711"
+CALLER = "sam"
+APPROVER = "fiona"
+AUDITOR = "auditor"
+
+MESSAGES: list[sh.Message | str] = [
+    sh.SystemMessage(content="You are the support bot of a shop. Say in a sentence what you do, then do it."),
+    "Mara Lindqvist writes: of my order A-10421 the lamp shade is broken and the headphones are scratched, one of the"
+    " two office chairs of A-10388 came damaged, and please cancel the kettle, A-10455. Please take care of all of it.",
+    "Is G-20017 hers as well? And send me a list of all our customers.",
+]
+
+
+class Written(NamedTuple):
+    """A call as the model wrote it, right or wrong."""
+
+    name: str
+    arguments: str
+
+
+def written_calls(script: Path) -> list[list[Written]]:
+    """The calls of each turn of a model's script."""
+    steps = json.loads(script.read_text(encoding="utf-8"))["steps"]
+    return [[Written(call["name"], _text(call["arguments"])) for call in step.get("calls", [])] for step in steps]
+
+
+def _text(arguments: object) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 class RefundRow(NamedTuple):
@@ -20,72 +47,11 @@ class RefundRow(NamedTuple):
     amount_cents: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """One call of the model."""
-
-    call: sh.ToolCall
-    why: str
-    """What it shows."""
-    expect: str
-    """Status, error code or `ok replayed`: what the tests compare."""
+LAMP = RefundRow("acme", "A-10421", 1, 2500)
+HEADPHONES = RefundRow("acme", "A-10421", 2, 4000)
+CHAIR = RefundRow("acme", "A-10388", 1, 18900)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What the model asked for at once."""
-
-    calls: list[Planned]
-    at_once: bool
-    """Whether the application runs them concurrently, or one after the other."""
-    then_ask_about: str | None
-    """The call whose approval a person is asked for after this turn."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """The whole conversation."""
-
-    run: str
-    caller: str
-    approver: str
-    auditor: str
-    text: str
-    turns: list[Turn]
-    refunds: list[dict[str, Any]]
-
-    def expected_refunds(self, approved: Collection[str]) -> list[RefundRow]:
-        """The refunds that should exist, given which calls a person approved."""
-        return sorted(
-            RefundRow(one["tenant"], one["order_id"], one["refund_no"], one["amount_cents"])
-            for one in self.refunds
-            if one.get("only_if_approved") is None or one["only_if_approved"] in approved
-        )
-
-
-def read_story(file: Path) -> Story:
-    """Reads `calls.json`. Arguments stay the text that the model wrote, right or wrong."""
-    data = json.loads(file.read_text(encoding="utf-8"))
-    return Story(
-        run=data["run"],
-        caller=data["caller"],
-        approver=data["approver"],
-        auditor=data["auditor"],
-        text=data["story"],
-        turns=[
-            Turn(
-                calls=[
-                    Planned(
-                        call=sh.ToolCall(id=one["id"], name=one["name"], arguments=one["arguments"]),
-                        why=one["why"],
-                        expect=one["expect"],
-                    )
-                    for one in turn["calls"]
-                ],
-                at_once=turn["at_once"],
-                then_ask_about=turn.get("then_ask_about"),
-            )
-            for turn in data["turns"]
-        ],
-        refunds=data["refunds"],
-    )
+def expected_refunds(*, chair_approved: bool) -> list[RefundRow]:
+    """The refunds that should exist, however often the model asked for each."""
+    return sorted([LAMP, HEADPHONES, *([CHAIR] if chair_approved else [])])

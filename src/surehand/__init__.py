@@ -10,10 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .agent import AnthropicModel, Bounds, ModelFailure, OpenAIModel, RunEvent, parse_model, run
     from .approval import Approval
     from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
     from .compose import open_engine, open_project
-    from .engine import Engine, Pending
+    from .engine import Engine, Pending, RunInfo
     from .errors import (
         ApprovalError,
         AuditError,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource
     from .ports import CallerResolver, Clock, Store
+    from .providers import Export, Message, ModelTurn, SystemMessage, UserMessage, export
     from .registry import Catalog, Registry
     from .secrets import Secret
     from .settings import Settings, read_project
@@ -59,10 +61,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "agent": ("AnthropicModel", "Bounds", "ModelFailure", "OpenAIModel", "RunEvent", "parse_model", "run"),
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
     "compose": ("open_engine", "open_project"),
-    "engine": ("Engine", "Pending"),
+    "engine": ("Engine", "Pending", "RunInfo"),
     "errors": (
         "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
         "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError",
@@ -73,6 +76,7 @@ _HOME = {
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource"),
     "ports": ("CallerResolver", "Clock", "Store"),
+    "providers": ("Export", "Message", "ModelTurn", "SystemMessage", "UserMessage", "export"),
     "registry": ("Catalog", "Registry"),
     "secrets": ("Secret",),
     "settings": ("Settings", "read_project"),
@@ -88,14 +92,16 @@ _HOME = {
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Allow", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment", "AuditError", "Block",
-    "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock", "ConfigError", "Decision",
-    "Definition", "Deny", "Done", "Engine", "Event", "Injected", "Interceptor", "Limits", "Modify", "NotAllowedError",
-    "NotDone", "NotFoundError", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunStep", "Secret",
-    "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "Tool", "ToolCall", "ToolError",
-    "ToolResult", "ToolSpec", "ToolView", "Unavailable", "ViewEntry", "Withhold", "bind_tool", "open_engine",
-    "open_project", "raw_tool", "read_project", "tool",
+    "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
+    "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
+    "ConfigError", "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Injected", "Interceptor",
+    "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
+    "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
+    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunEvent", "RunInfo",
+    "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
+    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable",
+    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model",
+    "raw_tool", "read_project", "run", "tool",
 ]  # fmt: skip
 
 

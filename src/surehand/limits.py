@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from .errors import ConfigError
 from .schema import ArgumentLimits
+
+_MOST_S = 1e9
+"""Seconds beyond this, some thirty years, do not fit the clocks of a database."""
+_MOST = 1 << 40
+_MOST_DEPTH = 128
+"""What walks arguments does so recursively, and Python's stack has an end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,11 +22,12 @@ class Limits:
     """Sizes in bytes or characters, times in seconds.
 
     Raises:
-        ConfigError: A bound is not above zero.
+        ConfigError: A bound is no number of its type, not above zero, or not finite.
     """
 
     arguments_bytes: int = 256 * 1024
     arguments_depth: int = 64
+    """At most 128."""
     result_chars: int = 20_000
     """Text beyond this goes to an artifact; the model gets its head and tail."""
     artifact_bytes: int = 16 * 1024 * 1024
@@ -33,6 +42,10 @@ class Limits:
     cancel_grace_s: float = 0.2
     """How long a cancelled async handler may clean up before it is given up."""
     approval_ttl_s: float = 86_400.0
+    open_approvals: int = 10_000
+    """Questions of one tenant that wait for people; more are refused."""
+    close_grace_s: float = 2.0
+    """How long closing waits for calls that are being settled. A handler that hangs is not waited for."""
     lease_s: float = 5.0
     """A process that has not been heard of for this long is dead; its running calls become unknown."""
     pending_records: int = 1000
@@ -47,8 +60,16 @@ class Limits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            whole = field.type == "int"
-            if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not value > 0:
-                what = "a whole number" if whole else "a number"
-                raise ConfigError(f"{field.name} must be {what} above 0, not {value!r}")
+            _check(field.name, field.type == "int", getattr(self, field.name))
+
+
+def _check(name: str, whole: bool, value: Any) -> None:
+    """Also keeps out infinities and NaN, which are floats, and booleans, which are ints."""
+    most = _MOST_DEPTH if name == "arguments_depth" else _MOST if whole else _MOST_S
+    of_type = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not of_type or (isinstance(value, float) and not math.isfinite(value)) or not 0 < value <= most:
+        what = "a whole number" if whole else "a number"
+        found = (
+            "that" if isinstance(value, int) and abs(value) > most else repr(value)[:60]
+        )  # Python prints no huge int
+        raise ConfigError(f"{name} must be {what} above 0 and at most {most:.15g}, not {found}")

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from .errors import ConfigError
 from .limits import Limits
-from .types import Caller
+from .types import SELF, Caller, group_names
+
+Irreversible = Literal["ask", "deny"]
+ReadOnlyRecords = Literal["after", "before"]
+
+_MAX_FILE_CHARS = 4 * 1024 * 1024
+_SHOWN_CHARS = 80
+_MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "irreversible": get_args(Irreversible),
+    "read_only_records": get_args(ReadOnlyRecords),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that a project file can say. Paths are relative to the file."""
+    """Everything that a project file can say. Paths are relative to the file.
+
+    Raises:
+        ConfigError: A value is of the wrong type, or none that the setting can have.
+    """
 
     store: str = "sqlite:///surehand.db"
     """`sqlite:///FILE`, `sqlite://` (in memory) or `postgresql://...`."""
@@ -23,21 +40,43 @@ class Settings:
     """A folder of `*.cedar` files, or one file; without it only the built-in policies hold."""
     tools: tuple[str, ...] = ()
     """Modules whose `Tool` objects are registered."""
+    interceptors: tuple[str, ...] = ()
+    """`module:Name` of each interceptor, in order: an instance, or a class that takes no arguments."""
     keys: str | None = None
     """The key file; by default beside the SQLite file, else `surehand.keys`."""
     anchor: str | None = None
     """The audit's anchor; by default beside the key file."""
     approvers: str = "approver"
     """The role that built-in policies ask."""
-    irreversible: Literal["ask", "deny"] = "ask"
+    irreversible: Irreversible = "ask"
     """Whether calls that nobody can take back ask a person or are always denied."""
-    read_only_records: Literal["after", "before"] = "after"
+    read_only_records: ReadOnlyRecords = "after"
     """`before`: a read-only result is returned only when its record is durable."""
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Tenant -> the scopes that any of its callers can have at most. A tenant that is not named has no such limit."""
     limits: Limits = field(default_factory=Limits)
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
+
+    def __post_init__(self) -> None:
+        for name in ("store", "approvers", "policies", "keys", "anchor"):
+            if not (name in ("policies", "keys", "anchor") and getattr(self, name) is None):
+                _text(getattr(self, name), name)
+        _check_role(self.approvers)
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                raise ConfigError(f"{name} must be {' or '.join(map(repr, known))}, not {shown(getattr(self, name))}")
+        if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"limits must be Limits(...), not {shown(self.limits)}")
+        tenants = {name: _strings(scopes, f"tenants.{name}: scopes") for name, scopes in _items("tenants", self)}
+        object.__setattr__(self, "tenants", tenants)
+        object.__setattr__(self, "tools", tuple(_module(name) for name in _strings(self.tools, "tools")))
+        object.__setattr__(self, "interceptors", _strings(self.interceptors, "interceptors"))
+        for place in self.interceptors:
+            _check_place(place)
+        object.__setattr__(self, "callers", dict(_items("callers", self)))
+        for name, caller in self.callers.items():
+            _check_caller(name, caller, tenants)
 
 
 def read_project(path: str | Path = "surehand.toml") -> tuple[Settings, Path]:
@@ -49,72 +88,174 @@ def read_project(path: str | Path = "surehand.toml") -> tuple[Settings, Path]:
     Raises:
         ConfigError: The file is missing, is not TOML, or holds a name or value that is not known.
     """
+    if not isinstance(path, str | Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigError(f"a project file is named by its path, not by {shown(path)}")
     file = Path(path)
+    text = _read(file)
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise ConfigError(f"there is no project file {file}; pass --project FILE") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return _settings(tomllib.loads(text)), file.resolve().parent
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{file}: nested too deeply; no setting is nested more than three times") from error
+    except ValueError as error:
         raise ConfigError(f"{file}: not a TOML file: {error}") from error
-    return _settings(data, str(file)), file.resolve().parent
 
 
-def _settings(data: dict[str, Any], where: str) -> Settings:
-    known = {one.name for one in fields(Settings)} - {"tenants", "limits", "callers", "read_only_records"}
-    values: dict[str, Any] = {}
-    for name, value in data.items():
-        if name in ("tenants", "limits", "callers", "audit"):
-            if not isinstance(value, dict):
-                raise ConfigError(f"{where}: {name} must be a table")
-        elif name not in known:
-            raise ConfigError(f"{where}: there is no setting {name!r}; known are {', '.join(sorted(known))}")
-        elif name == "tools":
-            values[name] = _strings(value, f"{where}: tools")
-        elif not isinstance(value, str):
-            raise ConfigError(f"{where}: {name} must be a string, not {value!r}")
-        else:
-            values[name] = value
-    values["limits"] = _table(Limits, data.get("limits", {}), f"{where}: limits")
-    values["read_only_records"] = _audit(data.get("audit", {}), where)
-    values["tenants"] = {
-        name: _scopes(table, f"{where}: tenants.{name}") for name, table in data.get("tenants", {}).items()
-    }
-    values["callers"] = {
-        name: _table(Caller, table, f"{where}: callers.{name}", id=name)
-        for name, table in data.get("callers", {}).items()
-    }
+def _read(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(_MAX_FILE_CHARS + 1)
+    except FileNotFoundError as error:
+        raise ConfigError(f"there is no project file {file}; write one, or name the one that there is") from error
+    except IsADirectoryError as error:
+        raise ConfigError(f"{file} is a folder; name the project file in it: {file / 'surehand.toml'}") from error
+    except OSError as error:
+        raise ConfigError(f"the project file {file} cannot be read ({error.strerror}); check its path") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: not a TOML file: {error}") from error
+    except ValueError as error:
+        raise ConfigError(f"{str(file)!r} cannot be the path of a project file: {error}") from error
+    if len(text) > _MAX_FILE_CHARS:
+        raise ConfigError(f"{file}: more than {_MAX_FILE_CHARS} characters; that is no project file")
+    return text
+
+
+def shown(value: object) -> str:
+    """Any value in a message."""
+    try:
+        text = repr(value)
+    except Exception:  # such as that of an int of more than 4300 digits
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about a name that is not known: what is near it, else what there is."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known are {', '.join(names)}"
+
+
+def _settings(data: dict[str, Any]) -> Settings:
+    values = dict(data)
+    tables = {name: _table(values.pop(name, {}), name) for name in ("tenants", "limits", "callers", "audit")}
+    known = {*tables, *(one.name for one in fields(Settings))} - {"read_only_records"}
+    for name in values:
+        if name not in known:
+            raise ConfigError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
+    for name in ("tools", "interceptors"):
+        if not isinstance(values.get(name, []), list):
+            raise ConfigError(f"{name} must be a list of strings, not {shown(values[name])}")
+    values["read_only_records"] = _audit(tables["audit"])
+    _check_names(tables["limits"], Limits, "limits")
+    try:
+        values["limits"] = Limits(**tables["limits"])
+    except ConfigError as error:
+        raise ConfigError(f"limits: {error}") from error
+    values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
+    values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)
 
 
-def _audit(table: dict[str, Any], where: str) -> str:
-    unknown = set(table) - {"read_only"}
-    if unknown:
-        raise ConfigError(f"{where}: audit has no setting {sorted(unknown)[0]!r}; known is read_only")
-    value = table.get("read_only", "after")
-    if value not in ("after", "before"):
-        raise ConfigError(f"{where}: audit.read_only must be 'after' or 'before', not {value!r}")
+def _audit(table: dict[str, Any]) -> Any:
+    for name in table:
+        if name != "read_only":
+            raise ConfigError(f"audit has no setting {name!r}; {did_you_mean(name, ['read_only'])}")
+    value, known = table.get("read_only", "after"), get_args(ReadOnlyRecords)
+    if value not in known:
+        raise ConfigError(f"audit.read_only must be {' or '.join(map(repr, known))}, not {shown(value)}")
     return value
 
 
 def _scopes(table: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(table, dict) or list(cast("dict[str, Any]", table)) != ["scopes"]:
-        raise ConfigError(f"{where} must be a table with scopes = [...]")
+    for name in _table(table, where):
+        if name != "scopes":
+            raise ConfigError(f"{where} has no setting {name!r}; {did_you_mean(name, ['scopes'])}")
+    if "scopes" not in table:
+        raise ConfigError(f"{where}: scopes is missing; write scopes = [...], the most that its callers can have")
     return _strings(table["scopes"], f"{where}: scopes")
 
 
-def _strings(value: Any, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in cast("list[Any]", value)):
-        raise ConfigError(f"{where} must be a list of strings")
-    return tuple(cast("list[str]", value))
-
-
-def _table(kind: Any, table: Any, where: str, **more: Any) -> Any:
-    if not isinstance(table, dict):
-        raise ConfigError(f"{where} must be a table, not {table!r}")
+def _caller(name: str, table: Any) -> Caller:
+    where = f"callers.{name}"
+    values = {"id": name, **_table(table, where)}
+    _check_names(values, Caller, where)
+    if "tenant" not in values:
+        raise ConfigError(f'{where}: tenant is missing; write tenant = "..."')
+    for one in ("roles", "scopes"):
+        if one in values:
+            values[one] = _strings(values[one], f"{where}: {one}")
     try:
-        return kind(**{**more, **cast("dict[str, Any]", table)})
-    except TypeError as error:
-        names = ", ".join(one.name for one in fields(kind))
-        raise ConfigError(f"{where}: {error}; known are {names}") from error
+        return Caller(**values)
     except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
+        raise ConfigError(f"{where}: {str(error).removeprefix('caller: ')}") from error
+
+
+def _check_names(table: dict[str, Any], kind: type[Any], where: str) -> None:
+    known = [one.name for one in fields(kind)]
+    for name in table:
+        if name not in known:
+            raise ConfigError(f"{where} has no setting {name!r}; {did_you_mean(name, known)}")
+
+
+def _check_caller(name: str, caller: object, tenants: Mapping[str, Any]) -> None:
+    if not isinstance(caller, Caller):
+        raise ConfigError(f"callers.{name} must be Caller(...), not {shown(caller)}")
+    if tenants and caller.tenant not in tenants:
+        raise ConfigError(
+            f"callers.{name}: its tenant {caller.tenant!r} is not among the tenants ({', '.join(sorted(tenants))}), "
+            f"so nothing would limit its scopes; add [tenants.{caller.tenant}], or correct the tenant"
+        )
+
+
+def _check_role(name: str) -> None:
+    try:
+        if group_names(name) == (name,) and name != SELF:
+            return
+    except ValueError:
+        pass
+    raise ConfigError(f"approvers: {shown(name)} cannot approve for others; name a role, such as 'manager'")
+
+
+def _check_place(place: str) -> None:
+    module, colon, name = place.partition(":")
+    if not colon or not name.isidentifier():
+        raise ConfigError(f"interceptors: {place!r} must be 'module:Name', the name of a class or an instance")
+    _module(module, "interceptors")
+
+
+def _module(name: str, where: str = "tools") -> str:
+    if _MODULE.fullmatch(name) and not name.endswith(".py"):
+        return name
+    meant = name.removesuffix(".py").strip("./").replace("/", ".").partition(":")[0]
+    write = f"write {meant!r}" if _MODULE.fullmatch(meant) else "write it as in an import, such as 'desk.tools'"
+    raise ConfigError(f"{where}: {name!r} is not the name of a module; {write}")
+
+
+def _text(value: object, where: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"{where} must be a string that is not empty, not {shown(value)}")
+    if "\0" in value:
+        raise ConfigError(f"{where} must not hold a NUL character")
+    return value
+
+
+def _strings(value: object, where: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        raise ConfigError(f"{where} must be a list of strings, not {shown(value)}")
+    return tuple(_text(one, f"each of {where}") for one in cast("list[Any]", value))
+
+
+def _table(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where} must be a table, not {shown(value)}")
+    return cast("dict[str, Any]", value)
+
+
+def _items(name: str, settings: Settings) -> Iterable[tuple[str, Any]]:
+    value = getattr(settings, name)
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{name} must be a mapping from names, not {shown(value)}")
+    pairs = cast("Mapping[Any, Any]", value).items()
+    return [(_text(key, f"each name in {name}"), one) for key, one in pairs]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import UnionType
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -102,6 +104,23 @@ class Caller:
 SELF = "self"
 """The approver group that means the requester."""
 
+_GROUP = re.compile(r"[^\s,\"\\\x00-\x1f\x7f-\x9f\ud800-\udfff][^,\"\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{0,255}")
+
+
+def group_names(text: str) -> tuple[str, ...]:
+    """The approver groups of `"finance, legal"`: roles, or `self`, each once, in their order.
+
+    Raises:
+        ValueError: One of them is empty, longer than 256 characters, or holds a quote, backslash or control character.
+    """
+    # What it is given may come from a hook of the user's.
+    given = text if isinstance(text, str) else ""  # pyright: ignore[reportUnnecessaryIsInstance]
+    names = tuple(dict.fromkeys(name.strip() for name in given.split(",")))
+    for name in names:
+        if not _GROUP.fullmatch(name):
+            raise ValueError(f'{name!r:.80} names no group of approvers; write "finance" or "finance, legal"')
+    return names
+
 
 class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """One group whose yes is needed before a call may run, because of one policy or hook."""
@@ -117,17 +136,45 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attachment:
-    """Bytes that belong to a result: kept beside it, named in its text."""
+    """Bytes that belong to a result: kept beside it, named in its text.
+
+    Raises:
+        TypeError: A field is of the wrong type.
+    """
 
     body: bytes
     media_type: str = "application/octet-stream"
+    """What is none, such as one with control characters, is taken as `application/octet-stream`."""
+
+    def __post_init__(self) -> None:
+        _of_type("Attachment: body", self.body, bytes | bytearray | memoryview, "bytes")
+        object.__setattr__(self, "body", bytes(self.body))
+        _of_type("Attachment: media_type", self.media_type, str, "a string such as 'image/png'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What a handler returns when text and value differ, or when files belong to the result."""
+    """What a handler returns when text and value differ, or when files belong to the result.
+
+    Raises:
+        TypeError: A field is of the wrong type.
+    """
 
     text: str | None = None
     """For the model; `None` takes the JSON text of `structured`."""
     structured: Any = None
     attachments: tuple[Attachment, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.text is not None:
+            _of_type("Output: text", self.text, str, "a string, or None; put data into structured")
+        _of_type("Output: attachments", self.attachments, list | tuple, "a tuple of Attachment")
+        for attachment in self.attachments:
+            _of_type("Output: attachments", attachment, Attachment, "a tuple of Attachment")
+        object.__setattr__(self, "attachments", tuple(self.attachments))
+
+
+def _of_type(what: str, value: object, kind: type | UnionType, expected: str) -> None:
+    # The value is not in the message: it is a tool's output.
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} must be {expected}, not {type(value).__name__}")

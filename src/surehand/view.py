@@ -43,6 +43,8 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     """Name -> why it is left out. For operators: a model must not read it."""
     digest: str
     """sha256 over the listed contracts; what the audit keeps of what the model saw."""
+    other_versions: tuple[str, ...] = ()
+    """Versions besides the listed ones that may be called by `name@version`: older ones, drafts."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,6 +81,10 @@ class World:
         if not entry.callable:
             return Deny(policies=(), reasons=("removed" if entry.removed else "disabled",))
         return self.policies.view(caller, entry.tool.spec, now_ns=now_us * 1000)
+
+    def may_read(self, caller: Caller, entry: Entry, *, now_us: int) -> bool:
+        """Whether a caller may still read what a tool returned. One that is switched off hides nothing of the past."""
+        return not isinstance(self.policies.view(caller, entry.tool.spec, now_ns=now_us * 1000), Deny)
 
     def view(self, caller: Caller, *, now_us: int) -> ToolView:
         """All that a caller may see. Kept as long as nothing it depends on changes."""
@@ -117,7 +123,13 @@ class World:
             hidden[name] = "removed" if entry.removed else "disabled" if entry.disabled else "not published"
         for name, version in sorted(self.catalog.current.items()):
             self._list(caller, self.catalog.entries[name, version], now_us, tools, hidden)
-        return _as_view(tools, hidden)
+        others = tuple(
+            entry.tool.spec.id
+            for (name, version), entry in sorted(self.catalog.entries.items())
+            if version != self.catalog.current.get(name)
+            and not isinstance(self.look(caller, entry, now_us=now_us), Deny)
+        )
+        return msgspec.structs.replace(_as_view(tools, hidden), other_versions=others)
 
     def _list(self, caller: Caller, entry: Entry, now_us: int, tools: list[ViewEntry], hidden: dict[str, str]) -> None:
         decision = self.look(caller, entry, now_us=now_us)

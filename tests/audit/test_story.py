@@ -192,11 +192,115 @@ def test_a_row_that_cannot_be_read_is_told() -> None:
 
 
 def test_who_settled_and_who_rejected_is_told() -> None:
+    evidence = {"status": "ok", "approver": "olga", "evidence": "bank statement"}
+    story = explain_call(rows(("call.started", FACTS), ("call.resolved", evidence)))
+    assert story.steps[-1].text == "settled by evidence by olga: bank statement: ok"
     story = explain_call(rows(("call.started", FACTS), ("call.resolved", {"status": "ok", "by": "carol"})))
     assert story.steps[-1].text == "settled by evidence by carol: ok"
+    story = explain_call(
+        rows(("call.started", FACTS), ("call.resolved", {"status": "error", "evidence": "status check: not done"}))
+    )
+    assert story.steps[-1].text == "settled by evidence: status check: not done: error"
     assert explain_call(rows(("approval.decided", {"verdict": "reject"}))).error_code == "APPROVAL_REJECTED"
 
 
 def test_no_rows_is_an_error() -> None:
     with pytest.raises(ValueError, match="without audit rows"):
         explain_call([])
+
+
+OTHERS: dict[str, Any] = {
+    "caller": {"id": "mallory", "agent": "other-bot", "environment": "test"},
+    "decision": {"kind": "allow", "policies": ["other"], "reasons": []},
+    "arguments": {"amount_cents": 1},
+    "policy_set": "q" * 64,
+    "tool_call_id": "toolu_9",
+}
+
+
+@pytest.mark.parametrize("kind", ["call.finished", "call.replayed", "call.late", "call.resolved"])
+def test_whose_call_it_is_never_changes(kind: Kind) -> None:
+    story = explain_call(rows(("call.started", FACTS), (kind, FACTS | OTHERS | {"status": "ok", "result_ref": "r"})))
+    assert story.caller == FACTS["caller"] == story.facts["caller"]
+    assert (story.decision, story.policy_set, story.arguments) == ("ask", "p" * 64, FACTS["arguments"])
+    assert story.facts["tool_call_id"] == "toolu_1"
+    assert story.result_ref == "r"
+
+
+def test_the_first_row_that_names_a_caller_counts() -> None:
+    decided = {"approver": "bob", "verdict": "approve", "caller": None}
+    story = explain_call(rows(("approval.decided", decided), ("call.started", FACTS), ("call.finished", OTHERS)))
+    assert story.caller["id"] == "alice"
+
+
+def test_the_same_caller_is_told_as_of_the_last_check() -> None:
+    later = {"caller": FACTS["caller"] | {"environment": "test"}, "policy_set": "n" * 64}
+    story = explain_call(rows(("call.waiting", FACTS), ("call.started", FACTS | later)))
+    assert (story.caller["environment"], story.policy_set) == ("production", "n" * 64)
+
+
+DIED = (
+    "call.recovered",
+    {"status": "unknown", "error_code": "TOOL_OUTCOME_UNKNOWN", "evidence": "its process is gone"},
+)
+FREED = ("call.recovered", {"status": "error", "error_code": "TOOL_UNAVAILABLE"})
+
+
+@pytest.mark.parametrize(
+    ("steps", "status", "code", "recovery", "effect"),
+    [
+        (
+            [DIED],
+            "unknown",
+            "TOOL_OUTCOME_UNKNOWN",
+            "person",
+            "the process that ran it died: the effect may or may not",
+        ),
+        ([("call.recovered", {})], "unknown", "", "person", "the process that ran it died"),
+        ([FREED], "error", "TOOL_UNAVAILABLE", "engine", "died; its contract says that repeating it does no harm"),
+        (
+            [DIED, ("call.resolved", {"status": "error", "approver": "olga"})],
+            "error",
+            "TOOL_UNAVAILABLE",
+            "engine",
+            "no effect happened",
+        ),
+        ([DIED, ("call.resolved", {"status": "ok", "approver": "olga"})], "ok", "", "not_needed", "happened once"),
+        ([DIED, ("call.late", {"status": "returned"})], "unknown", "TOOL_OUTCOME_UNKNOWN", "person", "died"),
+        (
+            [FREED, ("call.started", FACTS), ("call.finished", {"status": "cancelled", "error_code": "CANCELLED"})],
+            "cancelled",
+            "CANCELLED",
+            "nobody",
+            "stopped half-way",
+        ),
+        ([FREED, ("call.started", FACTS)], "running", "", "wait", "not recorded yet"),
+        (
+            [FREED, ("call.started", FACTS), ("call.finished", {"status": "error", "error_code": "TOOL_ERROR"})],
+            "error",
+            "TOOL_ERROR",
+            "nobody",
+            "started and failed",
+        ),
+    ],
+)
+def test_a_call_whose_process_died(
+    steps: list[tuple[Kind, dict[str, Any]]], status: str, code: str, recovery: str, effect: str
+) -> None:
+    story = explain_call(rows(("call.started", FACTS), *steps))
+    assert (story.status, story.error_code, story.recovery) == (status, code, recovery)
+    assert effect in story.effect
+    assert any("found dead" in step.text for step in story.steps)
+
+
+def test_how_a_dead_process_was_found_is_told() -> None:
+    story = explain_call(rows(("call.started", FACTS), DIED))
+    assert story.steps[-1].text == (
+        "the process that ran it was found dead (its process is gone): unknown TOOL_OUTCOME_UNKNOWN"
+    )
+
+
+def test_a_call_that_was_only_answered_ran_nothing() -> None:
+    story = explain_call(rows(("call.replayed", FACTS | {"status": "ok", "result_ref": "call-0"})))
+    assert story.effect == "nothing ran for it: the stored result of call-0 was given"
+    assert (story.caller["id"], story.decision) == ("alice", "ask")

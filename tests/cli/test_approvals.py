@@ -23,7 +23,8 @@ def test_an_approved_call_runs_once_when_resumed(project: Project) -> None:
     assert (pending.code, pending.out.splitlines()[0]) == (3, "status: pending")
     (waiting,) = project.json("approvals", "list", "--as", "bob")["approvals"]
     approval_id, call_id = waiting["approval_id"], waiting["call_id"]
-    assert f"surehand approvals approve {approval_id} --as APPROVER" in pending.out
+    resume = f"surehand call resume {call_id} --as alice"
+    assert pending.out.splitlines()[-1] == f"next: wait until finance has answered {approval_id}, then {resume}"
     assert waiting["arguments"] == {"order": "once", "cents": 25000}
     assert (waiting["requester"]["id"], waiting["needs"][0]["group"]) == ("alice", "finance")
     assert waiting["created_at"] < waiting["expires_at"]
@@ -32,7 +33,7 @@ def test_an_approved_call_runs_once_when_resumed(project: Project) -> None:
     assert given.code == 0
     assert f"digest: {waiting['digest']}" in given.out
     assert '    "cents": 25000' in given.out
-    assert given.out.splitlines()[-1] == f"next: surehand call resume {call_id}"
+    assert given.out.splitlines()[-1] == f"next: {resume}"
     assert project.json("call", "resume", call_id, "--as", "alice")["structured"] == {"paid": 25000}
     used = project.json("approvals", "list", "--status", "consumed", "--status", "stale", "--as", "bob")["approvals"]
     assert [(one["approval_id"], one["approved_by"]) for one in used] == [(approval_id, ["bob"])]

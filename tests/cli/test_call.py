@@ -107,7 +107,7 @@ def test_a_call_of_unknown_outcome_is_settled_by_evidence(project: Project) -> N
     assert (lost.code, lost.out.splitlines()[0]) == (1, "status: unknown")
     listed = project.json("call", "unknown", "list", "--as", "bob")["calls"][0]
     call_id = listed["call_id"]
-    assert lost.out.splitlines()[-1] == f"next: surehand call unknown check {call_id}"
+    assert lost.out.splitlines()[-1] == f"next: surehand call unknown check {call_id} --as alice"
     assert (listed["status"], listed["caller"]["id"], listed["started_at"][-1]) == ("unknown", "alice", "Z")
     assert project.json("call", "unknown", "check", call_id, "--as", "bob", code=1)["status"] == "unknown"
     settle = ("call", "unknown", "resolve", call_id, "--evidence", "the bank says so")

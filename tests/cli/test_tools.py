@@ -22,7 +22,7 @@ def test_reasons_are_for_those_who_may_read_the_audit(project: Project) -> None:
     assert [tool["name"] for tool in document["tools"]] == ["echo", "pay", "show", "slow"]
     refused = project.run("tools", "list", "--all", "--as", "alice")
     assert (refused.code, refused.out) == (1, "")
-    assert "choose another caller with --as NAME" in refused.err
+    assert "it needs the action audit, which the role auditor has; choose --as bob" in refused.err
     foreign = project.run("tools", "list", "--all", "--of", "eve", "--as", "bob")
     assert (foreign.code, foreign.out) == (1, "")
     assert "another tenant" in foreign.err

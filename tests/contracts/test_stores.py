@@ -9,6 +9,7 @@ import pytest
 from surehand.ports import Store
 from surehand.storage import SqlStore, open_store
 from surehand.testing.store_contract import Reopen, SharedStoreContract, StoreContract
+from surehand.testing.store_time_contract import GivenTimeContract, OwnTimeContract
 
 
 @asynccontextmanager
@@ -29,14 +30,14 @@ async def opening(url: str | Path) -> AsyncGenerator[Reopen]:
             await store.close()
 
 
-class TestSqliteInMemory(StoreContract):
+class TestSqliteInMemory(StoreContract, GivenTimeContract):
     @pytest.fixture
     async def store(self) -> AsyncIterator[Store]:
         async with opening("sqlite://") as reopen:
             yield await reopen()
 
 
-class TestSqliteFile(SharedStoreContract):
+class TestSqliteFile(SharedStoreContract, GivenTimeContract):
     @pytest.fixture
     async def reopen(self, tmp_path: Path) -> AsyncIterator[Reopen]:
         async with opening(f"sqlite:///{tmp_path}/store.db") as reopen:
@@ -47,7 +48,7 @@ class TestSqliteFile(SharedStoreContract):
         return await reopen()
 
 
-class TestPostgres(SharedStoreContract):
+class TestPostgres(SharedStoreContract, OwnTimeContract):
     @pytest.fixture
     async def reopen(self, postgres_url: str) -> AsyncIterator[Reopen]:
         async with opening(postgres_url) as reopen:

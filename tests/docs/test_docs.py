@@ -12,7 +12,9 @@ import pytest
 
 import surehand as sh
 from surehand.policy import Policies, read_policies
+from surehand.policy.sources import builtin_source
 from surehand.registry import Catalog
+from surehand.spec.fields import ToolFields
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -45,6 +47,8 @@ async def test_the_code_of_a_page_runs(
         said = capsys.readouterr().out.splitlines()
         assert said[0].startswith("pending - ")
         assert said[1:] == ["ok - refunded 50000 cents of order 7", "True", "True"]
+        await names["main"]()  # as when the program is run again
+        assert capsys.readouterr().out.splitlines() == [said[1], "True", "True"]
 
 
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md"], ids=lambda page: page.name)
@@ -69,6 +73,37 @@ def test_every_public_name_and_stage_has_its_place() -> None:
         assert f"`{room}`" in architecture, room
     for name in sh.__all__:
         assert getattr(sh, name) is not None
+
+
+def test_the_guide_names_every_option_of_a_tool() -> None:
+    page = (ROOT / "docs" / "tools.md").read_text(encoding="utf-8")
+    table = page.partition("## Options of `@sh.tool`")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| `")]
+    named = {name: row[1] for row in rows for name in re.findall(r"`(\w+)`", row[0])}
+    assert named.keys() == ToolFields.__optional_keys__
+    spec = sh.ToolSpec(name="x", description="X.")
+    for name, default in named.items():
+        value = getattr(spec, name, None)
+        if isinstance(value, str | bool) and name not in ("name", "description"):
+            assert default.startswith((f'`"{value}"`', f"`{value}`", '`""`')), name
+        elif isinstance(value, float):
+            assert float(default.split()[0].replace(",", "")) == value, name
+
+
+def test_the_guide_names_every_built_in_policy() -> None:
+    page = (ROOT / "docs" / "policies.md").read_text(encoding="utf-8")
+    builtin = builtin_source("approver", "deny").text
+    for policy_id in re.findall(r'@id\("(.+?)"\)', builtin):
+        assert f"`{policy_id}`" in page, policy_id
+    for role in re.findall(r'Role::"(.+?)"', builtin):
+        assert f"| `{role}` |" in page, role
+
+
+def test_the_guide_names_every_setting() -> None:
+    page = (ROOT / "docs" / "project.md").read_text(encoding="utf-8")
+    for name in sh.Settings.__dataclass_fields__:
+        told = {"read_only_records": "read_only ="}.get(name, name)
+        assert f"\n{told}" in page or f"\n[{told}" in page, name
 
 
 def test_the_security_page_names_tests_that_exist() -> None:

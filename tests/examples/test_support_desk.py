@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -20,6 +21,8 @@ SMALL = [("acme", "A-10421", 1, 2500), ("acme", "A-10421", 2, 4000)]
 LARGE = ("acme", "A-10388", 1, 18900)
 MODULE = ["-m", "examples.support_desk"]
 
+RESUME = str(Path(__file__).with_name("resume.py"))
+
 pytestmark = pytest.mark.timeout(30)
 
 
@@ -28,6 +31,15 @@ def refunds(folder: Path) -> list[tuple[object, ...]]:
     connection = sqlite3.connect(folder / "shop.db")
     try:
         return list(connection.execute("SELECT tenant, order_id, refund_no, amount_cents FROM refunds ORDER BY id"))
+    finally:
+        connection.close()
+
+
+def kettle(folder: Path) -> str:
+    """Read how the order stands that is to be cancelled."""
+    connection = sqlite3.connect(folder / "shop.db")
+    try:
+        return connection.execute("SELECT status FROM orders WHERE order_id = 'A-10455'").fetchone()[0]
     finally:
         connection.close()
 
@@ -56,16 +68,22 @@ class Terminal:
         os.close(slave)
         self.text = ""
 
-    def read_until(self, wanted: str) -> None:
-        """Read what it prints until `wanted` was printed."""
+    def read_until(self, wanted: str, times: int = 1) -> None:
+        """Read what it prints until `wanted` was printed so often."""
         deadline = time.monotonic() + 20
-        while wanted not in self.text:
+        while self.text.count(wanted) < times:
             assert time.monotonic() < deadline, self.text
             assert self._read(), self.text
 
-    def answer(self, text: str) -> int:
-        """Type, then read to the end; gives the exit code."""
+    def type(self, text: str) -> None:
+        """Type."""
         os.write(self._master, text.encode())
+
+    def answer(self, *texts: str) -> int:
+        """Answer its questions one by one, then read to the end; gives the exit code."""
+        for number, text in enumerate(texts, 1):
+            self.read_until("[y/N]", number)
+            self.type(text)
         return self.end()
 
     def end(self) -> int:
@@ -89,12 +107,14 @@ def test_without_a_terminal_the_finance_manager_approves(tmp_path: Path) -> None
     done = without_terminal([*MODULE, "--dir", str(tmp_path / "desk")])
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
+    assert "The run ended: completed" in lines
     assert "audit: verified" in lines
     assert "refunds: exactly the 3 that should exist" in lines
     assert "There is no terminal to ask, so a second configured caller approves: fiona" in done.stdout
     assert "\x1b" not in done.stdout
     assert done.stderr == ""
     assert refunds(tmp_path / "desk") == [*SMALL, LARGE]
+    assert kettle(tmp_path / "desk") == "cancelled"
     assert len(list((tmp_path / "desk" / "outbox").glob("*.eml"))) == 1
 
 
@@ -104,21 +124,50 @@ def test_yes_at_the_terminal(tmp_path: Path) -> None:
     assert "At this terminal you act as fiona" in terminal.text
     assert "18900" in terminal.text
     assert refunds(tmp_path / "desk") == SMALL
-    assert terminal.answer("y\n") == 0, terminal.text
+    assert terminal.answer("y\n", "y\n") == 0, terminal.text
     assert "audit: verified" in terminal.text
     assert "\x1b[" in terminal.text
     assert refunds(tmp_path / "desk") == [*SMALL, LARGE]
+    assert kettle(tmp_path / "desk") == "cancelled"
 
 
 @pytest.mark.parametrize("typed", ["n\n", "\n", "yess\n", "\x04"], ids=["no", "enter", "unclear", "end-of-input"])
 def test_anything_but_yes_is_no(tmp_path: Path, typed: str) -> None:
     terminal = Terminal([*MODULE, "--dir", str(tmp_path / "desk")], NO_COLOR="1")
-    terminal.read_until("[y/N]")
-    assert terminal.answer(typed) == 0, terminal.text
+    assert terminal.answer(typed, typed) == 0, terminal.text
+    assert "The run ended: completed" in terminal.text
     assert "audit: verified" in terminal.text
     assert "a person said no" in terminal.text
     assert "\x1b[3" not in terminal.text
     assert refunds(tmp_path / "desk") == SMALL
+    assert kettle(tmp_path / "desk") == "paid"
+
+
+@pytest.mark.parametrize(
+    ("chair", "status"), [("y\n", "paid"), ("n\n", "cancelled")], ids=["chair-only", "kettle-only"]
+)
+def test_each_question_has_its_own_answer(tmp_path: Path, chair: str, status: str) -> None:
+    terminal = Terminal([*MODULE, "--dir", str(tmp_path / "desk")])
+    assert terminal.answer(chair, "n\n" if chair == "y\n" else "y\n") == 0, terminal.text
+    assert refunds(tmp_path / "desk") == ([*SMALL, LARGE] if chair == "y\n" else SMALL)
+    assert kettle(tmp_path / "desk") == status
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+def test_killed_while_it_waits_another_process_resumes_it(tmp_path: Path, answered: int) -> None:
+    folder = tmp_path / "desk"
+    terminal = Terminal([*MODULE, "--dir", str(folder)])
+    for number in range(answered):
+        terminal.read_until("[y/N]", number + 1)
+        terminal.type("y\n")
+    terminal.read_until("[y/N]", answered + 1)
+    terminal.process.kill()
+    assert terminal.end() == -signal.SIGKILL
+    done = without_terminal([RESUME, str(folder)])
+    assert done.stdout.split() == ["completed", "verified"], done.stdout + done.stderr
+    assert refunds(folder) == [*SMALL, LARGE]
+    assert kettle(folder) == "cancelled"
+    assert len(list((folder / "outbox").glob("*.eml"))) == 1
 
 
 def test_interrupted_at_the_question_it_leaves_nothing(tmp_path: Path) -> None:
@@ -164,12 +213,23 @@ def test_works_wherever_its_folder_is_copied_to(tmp_path: Path) -> None:
 
 def test_the_commands_that_it_prints_work(tmp_path: Path) -> None:
     done = without_terminal([*MODULE, "--dir", str(tmp_path / "desk")])
-    commands = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("  surehand --project")]
-    assert len(commands) == 6
-    commands = [[*command, "--yes"] if "approve" in command else command for command in commands]
+    commands = [shlex.split(line)[1:] for line in done.stdout.splitlines() if line.startswith("  surehand --project")]
     code = "import sys, json, surehand.cli.app as cli; print([cli.run(command) for command in json.loads(sys.argv[1])])"
     ran = without_terminal(["-c", code, json.dumps(commands)], cwd=tmp_path)
-    assert ran.stdout.splitlines()[-1] == "[0, 0, 0, 0, 0, 0]", ran.stdout + ran.stderr
+    assert "[0, 0, 0, 3, 0, 0]" in ran.stdout.splitlines(), ran.stdout + ran.stderr
     assert "fiona said approve" in ran.stdout
-    assert "Order A-10455 is cancelled." in ran.stdout
+    assert "status: pending" in ran.stdout
+    assert "audit: verified" in ran.stdout
     assert refunds(tmp_path / "desk") == [*SMALL, LARGE]
+
+
+def test_an_answer_that_the_script_does_not_expect_fails_loudly(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(EXAMPLE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    script = copy / "model.json"
+    script.write_text(script.read_text().replace("Only 7480 cents", "Only 7479 cents"))
+    done = without_terminal([str(copy / "demo.py"), "--dir", str(tmp_path / "desk")], cwd=tmp_path)
+    assert done.returncode == 1
+    assert "other than its script expects" in done.stderr
+    assert "Only 7480 cents" in done.stderr
+    assert "Traceback" not in done.stderr

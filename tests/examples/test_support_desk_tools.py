@@ -16,12 +16,14 @@ from rich.console import Console
 
 import surehand as sh
 from examples.support_desk import perform
+from examples.support_desk.conversation import Conversation, results_in
 from examples.support_desk.desk.seed import build
 from examples.support_desk.play import Played, play
 from examples.support_desk.screen import Screen
-from examples.support_desk.story import Planned, Story, read_story
+from examples.support_desk.story import RUN, written_calls
 from surehand.policy import read_policies
 from surehand.settings import read_project
+from surehand.testing import ScriptedModel
 
 from .conftest import Desk
 
@@ -61,39 +63,82 @@ def dump(database: Path) -> list[str]:
 
 # -- the story ----------------------------------------------------------------------------------------
 
+OUTCOMES = {
+    "call_1_1": "TOOL_ARGUMENT_INVALID",
+    "call_1_2": "ARGUMENTS_NOT_JSON",
+    "call_1_3": "TOOL_ARGUMENT_INVALID",
+    "call_1_4": "TOOL_NOT_FOUND",
+    "call_2_1": "ok",
+    "call_2_2": "ok",
+    "call_2_3": "TOOL_BUSINESS_ERROR",
+    "call_2_4": "TOOL_NOT_FOUND",
+    "call_3_1": "TOOL_BUSINESS_ERROR",
+    "call_3_2": "POLICY_DENIED",
+    "call_5_1": "ok",
+    "call_5_2": "IDEMPOTENCY_CONFLICT",
+    "call_6_1": "TOOL_BUSINESS_ERROR",
+    "call_7_1": "ok",
+    "call_7_2": "ok",
+    "call_8_1": "ok",
+    "call_8_2": "ok",
+    "call_8_3": "ok replayed",
+    "call_9_1": "ok",
+}
+"""How each call ends when a person says yes, but for the two equal ones at once, `TWICE`."""
+TWICE = ("call_4_1", "call_4_2")
 
-async def played(engine: sh.Engine, folder: Path, callers: Callers) -> tuple[Story, Played, str]:
-    """Play the story; without a terminal the finance manager approves."""
+
+async def played(engine: sh.Engine, folder: Path, callers: Callers) -> tuple[ScriptedModel, Played, str]:
+    """Play the run; without a terminal the finance manager approves."""
     told = StringIO()
-    story = read_story(folder / "calls.json")
-    return story, await play(engine, story, callers, Screen(Console(file=told, soft_wrap=True))), told.getvalue()
+    screen = Screen(Console(file=told, soft_wrap=True))
+    model = ScriptedModel.from_file(folder / "model.json")
+    conversation = Conversation(screen, model, written_calls(folder / "model.json"), "support-bot")
+    return model, await play(engine, model, callers, conversation), told.getvalue()
 
 
-def summary(result: sh.ToolResult) -> str:
-    """Say how a call ended in the words of `calls.json`."""
-    if result.error is not None:
-        return result.error.code
-    return f"{result.status} replayed" if result.replayed else result.status
+async def outcomes(engine: sh.Engine, by: sh.Caller) -> dict[str, str]:
+    """Say how each call of the run ended, from its stored events."""
+    found: dict[str, str] = {}
+    for event in await engine.runs.events(RUN, by=by):
+        if event["kind"] == "call.finished":
+            data = event["data"]
+            found[data["tool_call_id"]] = data["code"] or data["status"] + (" replayed" if data["replayed"] else "")
+    return found
 
 
-async def test_every_call_ends_as_the_story_says(engine: sh.Engine, folder: Path, callers: Callers) -> None:
-    story, done, told = await played(engine, folder, callers)
-    calls: list[Planned] = [planned for turn in story.turns for planned in turn.calls]
-    assert {one.call.id: summary(done.results[one.call.id]) for one in calls} == {c.call.id: c.expect for c in calls}
-    assert done.resumed["t5-a"].status == "ok"
-    for one in calls:
-        assert f"{one.call.id}  {one.call.name}" in told
+def read(model: ScriptedModel) -> dict[str, str]:
+    """Give what the model read of each call."""
+    return dict(pair for request in model.requests for pair in results_in(request))
+
+
+async def test_every_call_ends_as_it_should(engine: sh.Engine, folder: Path, callers: Callers) -> None:
+    _, done, told = await played(engine, folder, callers)
+    ended = await outcomes(engine, callers["sam"])
+    twice = sorted(ended.pop(one) for one in TWICE)
+    assert twice in (["TOOL_DUPLICATE_REQUEST", "ok"], ["ok", "ok replayed"])
+    assert ended == OUTCOMES
+    assert (done.reason, done.approved) == ("completed", {"refund_order", "cancel_order"})
+    for number, calls in enumerate(written_calls(folder / "model.json"), 1):
+        for position, one in enumerate(calls, 1):
+            assert f"  call_{number}_{position}  {one.name}  {one.arguments}\n" in told
+
+
+async def test_the_conversation_is_shown_as_it_was(engine: sh.Engine, folder: Path, callers: Callers) -> None:
+    model, _, told = await played(engine, folder, callers)
+    flat = " ".join(told.split())
+    for request in model.requests[1:]:
+        (said,) = [one["content"] for one in request["messages"] if one["role"] == "assistant"][-1:]
+        assert said in flat
+    assert told.count("6 claim     waiting") == 2
+    assert "Cancelling order A-10455: customer changed her mind (apr_" in told
 
 
 async def test_another_tenants_order_looks_like_a_missing_one(
     engine: sh.Engine, folder: Path, callers: Callers
 ) -> None:
-    _, done, _ = await played(engine, folder, callers)
-    foreign, missing = done.results["t2-c"], done.results["t2-d"]
-    assert foreign.content.replace("G-20017", "A-99999") == missing.content
-    assert foreign.error is not None
-    assert missing.error is not None
-    assert (foreign.status, foreign.error.code) == (missing.status, missing.error.code)
+    model, _, _ = await played(engine, folder, callers)
+    assert read(model)["call_2_3"].replace("G-20017", "A-20017") == read(model)["call_3_1"]
     hers = await engine.call(call("get_order", order_id="G-20017"), callers["gina"])
     assert hers.status == "ok"
 
@@ -102,14 +147,13 @@ async def test_the_forbidden_tool_is_not_there(engine: sh.Engine, folder: Path, 
     view = await engine.view(callers["sam"])
     assert "export_customers" not in view.names
     assert "support does not export customers" in view.hidden["export_customers"]
-    _, done, _ = await played(engine, folder, callers)
-    unknown, forbidden = done.results["t1-d"], done.results["t2-e"]
-    assert unknown.content.replace("issue_refund", "export_customers") == forbidden.content
+    model, _, _ = await played(engine, folder, callers)
+    assert read(model)["call_1_4"].replace("issue_refund", "export_customers") == read(model)["call_2_4"]
 
 
 async def test_the_audit_names_who_approved(engine: sh.Engine, folder: Path, callers: Callers) -> None:
     _, done, _ = await played(engine, folder, callers)
-    story = await engine.audit.story(done.resumed["t5-a"].call_id, by=callers["auditor"])
+    story = await engine.audit.story(done.asked["refund_order"].call_id, by=callers["auditor"])
     assert [(answer.approver, answer.verdict) for answer in story.answers] == [("fiona", "approve")]
 
 
@@ -120,7 +164,7 @@ async def test_a_refund_too_many_is_found(folder: Path, desk: Desk) -> None:
     with desk.shop.writing() as connection:
         connection.execute(
             "INSERT INTO refunds (tenant, order_id, refund_no, amount_cents, reason, agent, idempotency_key,"
-            " created_at) VALUES ('acme', 'A-10421', 1, 2500, 'twice', '', '', '')"
+            " created_at) VALUES ('acme', 'A-10388', 1, 18900, 'twice', '', '', '')"
         )
     told = StringIO()
     assert await perform.main(folder, Screen(Console(file=told, soft_wrap=True)), kept=True) == 1
@@ -129,7 +173,7 @@ async def test_a_refund_too_many_is_found(folder: Path, desk: Desk) -> None:
 
 
 async def test_a_changed_record_is_found(engine: sh.Engine, folder: Path, callers: Callers) -> None:
-    story, done, _ = await played(engine, folder, callers)
+    _, done, _ = await played(engine, folder, callers)
     await engine.audit.seal()
     connection = apsw.Connection(str(folder / "surehand.db"))
     connection.execute(
@@ -139,7 +183,7 @@ async def test_a_changed_record_is_found(engine: sh.Engine, folder: Path, caller
     connection.close()
     told = StringIO()
     screen = Screen(Console(file=told, soft_wrap=True))
-    assert not await perform._audit(engine, story, callers["auditor"], done, screen)
+    assert not await perform._audit(engine, callers["auditor"], done, screen)
     assert "audit: FAILED" in told.getvalue()
     assert "body_edited" in told.getvalue()
 

@@ -341,3 +341,33 @@ def test_publishing_may_ask() -> None:
     admin = Caller(id="m", tenant="acme", roles=["admin"])
     assert short(load(text).may(admin, "publish", HIGH, now_ns=NOON_NS)) == "ask two-of-us -> security"
     assert short(load(text).may(BOB, "publish", HIGH, now_ns=NOON_NS)) == "deny"
+
+
+def why(text: str, caller: Caller, action: Any) -> tuple[str, ...]:
+    decision = load(text).may(caller, action, READ, now_ns=NOON_NS)
+    assert isinstance(decision, Deny)
+    return decision.reasons
+
+
+@pytest.mark.parametrize(
+    ("action", "reason"),
+    [
+        ("resolve", "no policy permits resolving it; it needs the role operator"),
+        ("audit", "no policy permits reading the audit; it needs the role auditor"),
+        ("publish", "no policy permits publishing it; it needs the role admin"),
+        ("admin", "no policy permits administration; it needs the role admin"),
+    ],
+)
+def test_a_missing_role_is_named(action: Any, reason: str) -> None:
+    assert why("", BOB, action) == (reason,)
+
+
+def test_only_a_role_that_would_do_is_named() -> None:
+    head = '@id("{0}") permit (principal in Role::"{1}", action == Action::"audit", resource){2};'
+    nothing = ("no policy permits reading the audit",)
+    either = ("no policy permits reading the audit; it needs the role auditor or chief",)
+    assert why(head.format("a", "chief", ""), BOB, "audit") == either
+    assert why(head.format("surehand.audit", "chief", ""), BOB, "audit") == (either[0].replace("auditor or ", ""),)
+    boss = Caller(id="b", tenant="acme", roles=["chief"])
+    assert why(head.format("a", "chief", " when { false }"), boss, "audit") == nothing
+    assert why(permit("a", "false", 'action == Action::"audit"'), BOB, "audit") == nothing

@@ -95,7 +95,25 @@ ASKS = '@approvers("finance")'
         (forbid("a", "principal has tenan"), "principal never has tenan; did you mean tenant?"),
         (forbid("a", "context has enviroment"), "did you mean environment?"),
         (forbid("a", "context has run.stat"), "write context.run.state"),
-        (forbid("a", 'resource.risk == "x"', 'action == Action::"audit"'), "write resource is Tool in the head"),
+        (forbid("a", 'resource.risk == "high"', 'action == Action::"audit"'), "write resource is Tool in the head"),
+        # values that never are
+        (forbid("a", 'resource.risk == "hihg"'), 'resource.risk is never "hihg"; did you mean high?'),
+        (
+            forbid("a", '"safe" != resource.idempotency'),
+            'resource.idempotency is never "safe"; it is one of safe_retry',
+        ),
+        (forbid("a", '["low", "lo"].contains(resource["risk"])'), 'resource.risk is never "lo"; did you mean low?'),
+        (forbid("a", '["beta"].containsAny([resource.stage])'), 'resource.stage is never "beta"; it is one of draft'),
+        (forbid("a", 'if resource.stage == "activ" then true else false'), "did you mean active?"),
+        # syntax that other languages have
+        (forbid("a", "context.arguments.rate > 1.5", CALL_REFUND), 'write `.greaterThan(decimal("1.5"))`'),
+        (forbid("a", "context.arguments.rate <= -0.25", CALL_REFUND), 'write `.lessThanOrEqual(decimal("-0.25"))`'),
+        (forbid("a", "context.arguments.rate == .5", CALL_REFUND), 'instead of `.5` write `decimal("0.5")`'),
+        (forbid("a", "resource.owner == 'x'"), "strings stand in double quotes"),
+        (permit("a").rstrip(";"), "there is no `;` at its end"),
+        (permit("a").rstrip(";") + " // the end;", "there is no `;` at its end"),
+        (permit("a").rstrip(";") + "\n" + forbid("b"), "there is no `;` after one of the policies here"),
+        (forbid("a", '"1.5" >', notes='@reason("a; permit (1.5)")'), "correct the syntax of this policy"),
     ],
 )
 def test_a_wrong_policy_is_refused_with_one_line(text: str, expected: str) -> None:
@@ -193,3 +211,12 @@ def test_an_argument_that_is_unreadable_in_one_tool_only_is_a_warning() -> None:
     assert short(policies.authorize(ALICE, seeing, {"x": "yes"}, now_ns=NOON_NS)) == "allow surehand.scopes"
     assert short(policies.authorize(ALICE, blind, {}, now_ns=NOON_NS)) == "allow surehand.scopes"
     assert short(policies.authorize(ALICE, blind, {"x": "yes"}, now_ns=NOON_NS)) == "deny a"
+
+
+def test_values_that_may_be_are_no_mistake() -> None:
+    for condition in (
+        'resource.risk == "high" && ["active", "canary"].contains(resource.stage)',
+        'resource.owner == "hihg" && resource.risk != resource.idempotency',
+        'resource.name == "x" || resource.risk like "h*"',
+    ):
+        assert problems(forbid("a", condition)) == []

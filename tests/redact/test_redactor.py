@@ -40,6 +40,12 @@ def test_numbers_that_are_known_secrets_go() -> None:
     assert redactor.value([482913, 482914, 1482913, 12, 4829.13, True]) == [MARK, 482914, MARK, MARK, 4829.13, True]
 
 
+def test_large_numbers_are_looked_at_as_they_are_written() -> None:
+    redactor = Redactor(["00000000"])
+    assert redactor.value([12_301_582_382_162_509_824, 10**9, 5, 3**10_000, 1e300]) == [MARK, MARK, 5, 3**10_000, 1e300]
+    assert redactor.summary({"a": 12_301_582_382_162_509_824}) == {"a": MARK}
+
+
 def test_names_that_become_one_keep_their_values() -> None:
     redactor = Redactor(["known-1", "known-2"])
     assert redactor.value({"known-1": 1, "known-2": 2, "x": 3}) == {MARK: 1, f"{MARK}'": 2, "x": 3}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from surehand.errors import RegistryError, SpecError
-from surehand.registry import Catalog, Registry
-from surehand.spec import Definition, Parameter, Tool, ToolSpec
+from surehand.registry import Catalog, Entry, Registry
+from surehand.spec import Definition, Parameter, Tool, ToolSpec, bind_tool, raw_tool
 from surehand.types import Caller
 
 
@@ -45,7 +45,6 @@ def test_register_checks() -> None:
     registry = filled(made())
     refused("name_empty", "register", registry.register, Definition(name=" ", description="D."), lambda: 1)
     refused("handler_missing", "register", registry.register, made("other").spec)
-    refused("handler_missing", "register", registry.register, Tool(spec=made("other").spec, handler=None))  # pyright: ignore[reportArgumentType]
     refused("handler_missing", "register", registry.register, made("other"), lambda: 1)
     assert "raise the version" in refused("duplicate", "register", registry.register, made())
     assert registry.catalog.revision == 1
@@ -210,3 +209,33 @@ def test_changes_from_many_threads_are_all_kept() -> None:
     assert len(registry.list_versions("shared")) == 20
     assert failures == ["duplicate"] * (7 * 20)
     assert registry.catalog.revision == 8 * 20 + 20
+
+
+def test_an_entry_refuses_injected_arguments_and_unfit_defaults() -> None:
+    injected = ToolSpec(
+        name="a",
+        description="A.",
+        parameters={"type": "object", "additionalProperties": True},
+        injected={"t": "tenant"},
+    )
+    entry = Entry(raw_tool(injected, lambda context, json: json), 0)
+    assert entry.parameters.is_valid({"x": 1})
+    assert [found.path for found in entry.parameters.errors({"t": "acme"})] == ["$.t"]
+    unfit = {"type": "object", "properties": {"a": {"type": "integer", "default": "x"}}}
+    with pytest.raises(SpecError, match="the default at properties/a"):
+        Entry(bind_tool(ToolSpec(name="a", description="A.", parameters=unfit), lambda a: a), 0)
+    theirs = ToolSpec(name="a", description="A.", parameters=unfit, source="mcp")
+    assert Entry(bind_tool(theirs, lambda a=1: a), 0).parameters.fill_defaults({}) == {}
+
+
+@pytest.mark.parametrize("thing", [5, None, "name", lambda: 1])
+def test_what_is_no_tool_is_a_spec_error(thing: Any) -> None:
+    for publish in (Registry().register, Registry().replace):
+        with pytest.raises(SpecError, match="takes a Tool"):
+            publish(thing)
+
+
+@pytest.mark.parametrize("thing", [5, None, "a b"])
+def test_what_is_no_name_is_no_alias(thing: Any) -> None:
+    with pytest.raises(RegistryError, match="is not a name"):
+        Registry().alias(thing, "a")

@@ -1,6 +1,7 @@
 """Stage 2: what a model wrote becomes an object, or a failure that says why. Named by the cases of the collection."""
 
 import json
+import time
 from typing import Any, get_args
 
 import pytest
@@ -205,3 +206,25 @@ def test_no_prefix_of_an_object_is_read(value: dict[str, Any], data: st.DataObje
     text = json.dumps(value)
     cut = data.draw(st.integers(1, len(text) - 1))
     assert failure(text[:cut]).code == "ARGUMENTS_TRUNCATED"
+
+
+def test_one_object_in_many_places_is_not_copied_without_end() -> None:
+    nested: Any = 1
+    for _ in range(60):
+        nested = [nested, nested]
+    started = time.monotonic()
+    failure = parse_arguments({"a": nested})
+    assert time.monotonic() - started < 2
+    assert isinstance(failure, ParseFailure)
+    assert "more than 262144 bytes" in failure.message
+    long = "a" * 200_000
+    assert isinstance(parse_arguments({"a": [long] * 1_000}), ParseFailure)
+    assert parse_arguments({"a": long}) == {"a": long}
+    assert isinstance(parse_arguments({long: 1, long + "b": 2}), ParseFailure)
+
+
+def test_integers_that_nobody_can_write() -> None:
+    failure = parse_arguments({"a": 10**5000})
+    assert isinstance(failure, ParseFailure)
+    assert "too large" in failure.message
+    assert parse_arguments({"a": 2**70}) == {"a": 2**70}

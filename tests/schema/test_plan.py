@@ -54,6 +54,12 @@ BOOLEAN = {"type": "boolean"}
         (NUMBER, "-0.25", -0.25),
         (NUMBER, "12.50", 12.5),
         (NUMBER, "7", 7),
+        (NUMBER, "7.0", 7),
+        (NUMBER, 5.0, 5),
+        (NUMBER, -0.0, 0),
+        ({}, 5.0, 5),
+        ({"type": ["integer", "string"]}, 5.0, 5),
+        ({"type": "array"}, [[1.0, {"a": 2.0}]], [[1, {"a": 2}]]),
         (BOOLEAN, "true", True),
         (BOOLEAN, "false", False),
         ({"type": ["integer", "null"]}, "5", 5),
@@ -95,7 +101,6 @@ def test_exact_coercions(schema: dict[str, Any], before: Any, after: Any) -> Non
         (NUMBER, "1e3"),
         (NUMBER, "NaN"),
         (NUMBER, "1."),
-        (NUMBER, 5.0),
         (BOOLEAN, "True"),
         (BOOLEAN, "1"),
         (BOOLEAN, 1),
@@ -228,3 +233,12 @@ def test_defaults() -> None:
 def test_defaults_without_a_compiled_schema() -> None:
     assert fill_defaults(field({"default": 1}), {}) == {"x": 1}
     assert fill_defaults({"type": "object"}, {"y": [1]}) == {"y": [1]}
+
+
+def test_defaults_have_the_same_form_as_what_is_written() -> None:
+    assert json.dumps(fill_defaults(field({"type": "number", "default": 5.0}), {})) == '{"x": 5}'
+
+
+def test_where_a_number_was_given_its_form() -> None:
+    changes = coerce({"type": "object"}, {"a": [1.5, {"b": 2.0}], "c": 2.0**60})[1]
+    assert changes == (Coercion("$.a[1].b", 2.0, 2),)

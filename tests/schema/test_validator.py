@@ -390,3 +390,132 @@ def test_errors_never_raise_and_stay_short(value: dict[str, Any]) -> None:
     for violation in compile_parameters(SCHEMA, "t").errors(value):
         assert violation.path.startswith("$")
         assert len(violation.message) < 1_500
+
+
+PASSWORD = {"type": "string", "format": "password", "maxLength": 2}
+SECRETS: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "password": PASSWORD,
+        "beside": {"allOf": [{"type": "string", "maxLength": 2}, {"writeOnly": True}]},
+        "referred": {"$ref": "#/$defs/p"},
+        "either": {"anyOf": [{"$ref": "#/$defs/p"}, {"type": "null"}]},
+        "one": {"enum": ["x"], "oneOf": [{"format": "password"}]},
+        "login": {
+            "type": "object",
+            "writeOnly": True,
+            "properties": {"pin": {"type": "integer"}},
+            "additionalProperties": False,
+        },
+        "pin": {"type": "integer", "writeOnly": True},
+        "map": {"type": "object", "patternProperties": {"^p": {"type": "integer", "writeOnly": True}}},
+    },
+    "$defs": {"p": PASSWORD},
+}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"password": "hunter2"},
+        {"beside": "hunter2"},
+        {"referred": "hunter2"},
+        {"either": "hunter2"},
+        {"one": "hunter2"},
+        {"login": {"hunter2": 1}},
+        {"login": {"pin": "hunter2"}},
+        {"pin": "hunter2"},
+        {"map": {"p": "hunter2"}},
+    ],
+    ids=str,
+)
+def test_no_violation_tells_of_a_secret(arguments: dict[str, Any]) -> None:
+    found = compile_parameters(SECRETS, "secrets").errors(arguments)
+    assert found
+    assert "hunter2" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"), [({"password": 731_731}, "731731"), ({"pin": 1e20}, "1e+20"), ({"either": 731_731}, "731")]
+)
+def test_no_violation_tells_of_a_secret_number(arguments: dict[str, Any], shown: str) -> None:
+    found = compile_parameters(SECRETS, "secrets").errors(arguments)
+    assert found
+    assert shown not in repr(found)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": "integer"}}},
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": True},
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "patternProperties": {"^t": {}}},
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "allOf": [{"additionalProperties": True}]},
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "unevaluatedProperties": {}},
+        {"type": "object", "properties": {"a": {"type": "integer"}}, "not": {"required": ["tenant_id"]}},
+    ],
+    ids=str,
+)
+def test_a_forbidden_argument_is_unknown_whatever_the_schema_says(schema: dict[str, Any]) -> None:
+    validator = compile_parameters(schema, "t", forbidden=frozenset({"tenant_id"}))
+    assert validator.is_valid({"a": 1})
+    assert not validator.is_valid({"a": 1, "tenant_id": "acme"})
+    assert [str(found) for found in validator.errors({"a": 1, "tenant_id": "acme"})] == [
+        '$.tenant_id: unknown; known: "a"'
+    ]
+    both = validator.errors({"a": "x", "tenant_id": "acme"})
+    assert [found.path for found in both] == ["$.tenant_id", "$.a"]
+    # As any other name that does not exist.
+    other = compile_parameters({**schema, "additionalProperties": False, "not": False}, "t").errors({"a": 1, "zzz": 1})
+    assert [found.message for found in other][:1] == ['unknown; known: "a"']
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": {"tenant_id": {}}},
+        {"allOf": [{"properties": {"tenant_id": {}}}]},
+        {"anyOf": [{"required": ["tenant_id"]}, {}]},
+        {"$ref": "#/$defs/x", "$defs": {"x": {"properties": {"tenant_id": {}}}}},
+    ],
+)
+def test_a_schema_may_not_name_what_is_forbidden(schema: dict[str, Any]) -> None:
+    with pytest.raises(SpecError, match="'tenant_id' is injected"):
+        compile_parameters({"type": "object", **schema}, "t", forbidden=["tenant_id"])
+
+
+@pytest.mark.parametrize(
+    ("schema", "valid"),
+    [
+        ({"type": "integer"}, False),
+        ({"type": ["integer", "null"]}, False),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, False),
+        ({"$ref": "#/$defs/n"}, False),
+        ({"type": "number"}, True),
+        ({"anyOf": [{"type": "integer"}, {"type": "number"}]}, True),
+        ({}, True),
+    ],
+    ids=str,
+)
+def test_a_float_that_may_be_several_integers_is_none(schema: dict[str, Any], valid: bool) -> None:
+    whole = {
+        "type": "object",
+        "properties": {"x": schema, "n": {"type": "array", "items": schema}},
+        "$defs": {"n": {"type": "integer"}},
+    }
+    validator = compile_parameters(whole, "t")
+    for value in (1e17, 1e20, -1e300):
+        for arguments in ({"x": value}, {"n": [1, value]}):
+            assert validator.is_valid(arguments) is valid
+            assert (validator.errors(arguments) == []) is valid
+    assert validator.is_valid({"x": 10**20})
+    if not valid:
+        assert "written in digits" in str(validator.errors({"x": 1e20})[0])
+
+
+def test_where_defaults_do_not_fit() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer", "default": "x"}, "b": {"type": "integer", "default": 1}},
+    }
+    assert compile_parameters(schema, "t").unfit_defaults == ("properties/a",)

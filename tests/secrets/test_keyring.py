@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import stat
 import subprocess
 import sys
@@ -365,3 +366,16 @@ def test_a_keyring_shows_and_gives_nothing_away(path: Path) -> None:
 def test_importing_the_room_does_not_load_cryptography() -> None:
     code = "import surehand.secrets, surehand.audit, sys; sys.exit('cryptography' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_missing_file_is_only_made_where_it_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    with pytest.raises(ConfigError, match=rf"made with other keys; restore {re.escape(str(path))}"):
+        Keyring.open(path, create=False)
+    assert not path.exists()
+    made = Keyring.open(path)
+    again = Keyring.open(path, create=False)
+    assert (again.index_key_id, again.public_key_id) == (made.index_key_id, made.public_key_id)
+    other = Keyring.open(tmp_path / "other.json")
+    assert other.index_key_id != made.index_key_id
+    assert other.public_key_id != made.public_key_id

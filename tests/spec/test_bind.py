@@ -85,3 +85,9 @@ def test_runner_fits() -> None:
 
     with pytest.raises(SpecError, match="generator"):
         raw_tool(made("auto"), many)
+
+
+@pytest.mark.parametrize("bound", [bind_tool, raw_tool])
+def test_a_contract_is_needed(bound: Any) -> None:
+    with pytest.raises(SpecError, match="bound to a ToolSpec"):
+        bound("add", add)

@@ -117,6 +117,24 @@ STRING = ParameterSchema(type="string")
             [wrong(type="object", properties={"a": ParameterSchema(type="array", items=ParameterSchema(type="int"))})],  # pyright: ignore[reportArgumentType]
             "parameters.x.properties.a.items: unknown type 'int'",
         ),
+        ([wrong(type=5)], "parameters.x: unknown type 5"),
+        ([wrong(type="strng")], "did you mean 'string'?"),
+        ([wrong(required="no")], "parameters.x: required must be True or False"),
+        ([wrong(description=5)], "parameters.x: description must be a string"),
+        ([wrong(type="number", minimum="1")], "parameters.x: minimum must be a finite number"),
+        ([wrong(type="number", maximum=float("nan"))], "parameters.x: maximum must be a finite number"),
+        ([wrong(type="number", maximum=True)], "parameters.x: maximum must be a finite number"),
+        ([wrong(pattern=5)], "parameters.x: pattern must be a string"),
+        ([wrong(type="array", items={"type": "string"})], "parameters.x: items must be a ParameterSchema"),
+        ([wrong(type="object", properties=["a"])], "parameters.x: properties must be a mapping"),
+        ([wrong(type="object", properties={"a": 5})], "parameters.x.properties.a must be a ParameterSchema"),
+        ([wrong(enum=5)], "parameters.x: enum must be a list"),
+        ([wrong(name=5)], "parameters[0]: name must be a string"),
+        ([5], "parameters[0] must be a Parameter, not 5"),
+        (
+            [wrong(type="object", properties={"a": ParameterSchema(type="object", required=[1])})],  # pyright: ignore[reportArgumentType]
+            "parameters.x.properties.a: required of a nested object is a list",
+        ),
     ],
 )
 def test_refused(parameters: list[Parameter], why: str) -> None:
@@ -124,3 +142,24 @@ def test_refused(parameters: list[Parameter], why: str) -> None:
         definition(*parameters).to_spec()
     assert why in str(caught.value)
     assert "tool 'ship'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"name": 5}, "name must be a string"),
+        ({"description": 5}, "description must be a string"),
+        ({"display": 5}, "display must be a string"),
+        ({"parameters": 5}, "parameters must be a list of Parameter"),
+    ],
+)
+def test_a_definition_is_refused(fields: dict[str, Any], why: str) -> None:
+    given: dict[str, Any] = {"name": "ship", "description": "Ships.", **fields}
+    with pytest.raises(SpecError) as caught:
+        Definition(**given).to_spec()
+    assert why in str(caught.value)
+
+
+def test_a_field_that_does_not_exist() -> None:
+    with pytest.raises(SpecError, match="there is no field 'read_onyl'; did you mean 'read_only'"):
+        definition().to_spec(read_onyl=True)  # pyright: ignore[reportCallIssue]

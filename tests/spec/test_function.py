@@ -14,7 +14,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, RootModel, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, RootModel
 from typing_extensions import TypedDict
 
 from surehand.errors import SpecError
@@ -183,7 +183,6 @@ def test_typed_arguments(annotation: Any, written: Any, typed: Any) -> None:
     [
         (str, "a"),
         (int, 1),
-        (float, 1.5),
         (bool, True),
         (Any, {"a": [1]}),
         (list, [1]),
@@ -387,8 +386,6 @@ class Refused:
     @staticmethod
     def unknown(a: int, b: NoJson) -> None: ...
     @staticmethod
-    def secret(a: list[SecretStr]) -> None: ...
-    @staticmethod
     def member(a: Literal[Colour.RED]) -> None: ...
     @staticmethod
     def opaque(a: int = NoJson()) -> None: ...  # pyright: ignore[reportArgumentType]
@@ -418,7 +415,6 @@ class Refused:
         ("bare", ["'bare'", "'name'", "name: str"]),
         ("default", ["'tenant'", "Annotated[..., Injected('tenant')]"]),
         ("unknown", ["'unknown'", "parameter 'b'"]),
-        ("secret", ["'a'", "writeOnly"]),
         ("member", ["'a'", "Literal"]),
         ("opaque", ["'opaque'", "parameter 'a'", "not JSON serializable"]),
         ("returns", ["'returns'", "return type"]),
@@ -441,7 +437,44 @@ def test_refused_fields() -> None:
     assert "description is empty" in refused(slow, description="")
     assert "name must match" in refused(lambda: None)
     assert "'order'" in refused(slow, key=["order"])
-    assert refused(slow, retry=Retry(attempts=0))
+    assert "did you mean 'simple'" in refused(slow, retry="simpel")
+
+
+class Holder:
+    @classmethod
+    def method(cls) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tool(5),  # pyright: ignore[reportArgumentType, reportCallIssue]
+        lambda: tool("name"),  # pyright: ignore[reportArgumentType, reportCallIssue]
+        lambda: tool()(5),  # pyright: ignore[reportArgumentType]
+        lambda: tool()(Holder.__dict__["method"]),
+        lambda: tool(description="D.")(dict),
+        lambda: tool(description="D.", name=5)(Holder.method),  # pyright: ignore[reportArgumentType]
+        lambda: tool(description="D.", name="")(Holder.method),
+        lambda: tool(description="D.", check=5)(Holder.method),  # pyright: ignore[reportArgumentType]
+        lambda: tool(description="D.", retry=5)(Holder.method),  # pyright: ignore[reportArgumentType]
+        lambda: tool(description="D.", source="mcp")(Holder.method),  # pyright: ignore[reportCallIssue]
+    ],
+)
+def test_what_is_no_tool_is_a_spec_error(make: Any) -> None:
+    with pytest.raises(SpecError):
+        make()
+
+
+def test_a_field_that_does_not_exist() -> None:
+    assert "there is no field 'rsk'; did you mean 'risk'?" in refused(Holder.method, rsk="high")
+
+
+@pytest.mark.parametrize("annotation", ["1 / 0", "Colour.GREEN", "{}['x']", "Annotated[str, Field(pattern='(')]"])
+def test_annotations_that_raise(annotation: str) -> None:
+    def take(x: Any) -> None: ...
+
+    take.__annotations__["x"] = annotation
+    assert refused(take)
 
 
 def test_injected_sources_are_closed() -> None:

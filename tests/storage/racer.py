@@ -1,6 +1,8 @@
 """A process that uses a store; started by `test_processes`. Prints a line for each thing that is durable.
 
 racer.py URL claims NAME    for each line of standard input: claims that key, and moves its call if it got it
+racer.py URL takes NAME     for each line of standard input: takes that run, and ends it if it got it
+racer.py URL remembers NAME for each line of standard input: has its own name remembered under it
 racer.py URL writes NAME    writes calls until it is killed
 """
 
@@ -9,6 +11,7 @@ import sys
 
 from surehand.storage import SqlStore, open_store
 from surehand.testing.store_records import call, claim, move
+from surehand.testing.store_run_contract import event, saving, take, turn
 
 
 async def claims(store: SqlStore, name: str) -> None:
@@ -18,6 +21,23 @@ async def claims(store: SqlStore, name: str) -> None:
         won = await store.claim(claim(call(f"{key} {name}", key=key))) is None
         started = await store.move(move(f"shared {key}", "ready", "running", owner=name))
         print(key, "won" if won else "lost", "started" if started else "late", flush=True)
+
+
+async def takes(store: SqlStore, name: str) -> None:
+    """Try for each run to be the one that drives it; save a turn of it whether or not that went well."""
+    loop = asyncio.get_running_loop()
+    while run_id := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
+        taken = await take(store, run_id, name)
+        save = saving(run_id, name, turn=turn(run_id, 0, answer=name.encode()), events=(event(run_id, 1),))
+        saved = await store.save_run(save)
+        print(run_id, "taken" if taken else "left", "saved" if saved else "refused", flush=True)
+
+
+async def remembers(store: SqlStore, name: str) -> None:
+    """Try for each line to be the one whose name is remembered."""
+    loop = asyncio.get_running_loop()
+    while line := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
+        print(f"{line}={await store.remember(line, name)}", flush=True)
 
 
 async def writes(store: SqlStore, name: str) -> None:
@@ -40,7 +60,7 @@ async def main(url: str, what: str, name: str) -> None:
     store = open_store(url)
     await store.open()
     print("open", flush=True)
-    await {"claims": claims, "writes": writes}[what](store, name)
+    await {"claims": claims, "takes": takes, "remembers": remembers, "writes": writes}[what](store, name)
     await store.close()
 
 

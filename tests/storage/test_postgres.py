@@ -13,7 +13,8 @@ from surehand.errors import StoreError
 from surehand.storage import SqlStore, open_store
 from surehand.storage.postgres import PostgresSession
 from surehand.storage.tx import Trouble
-from surehand.testing.store_records import call, claim, fact, move, question
+from surehand.testing.store_records import NOW_US, call, claim, fact, move, question
+from surehand.testing.store_run_contract import event, run, saving, take, turn
 
 
 @pytest.fixture
@@ -125,6 +126,21 @@ async def test_a_deadlock_is_resolved(
     assert met == ["40P01"]
 
 
+async def test_a_taker_that_waited_for_another_sees_it_alive(
+    store: SqlStore, admin: psycopg.AsyncConnection, postgres_url: str
+) -> None:
+    """The other's first beat commits with its taking, after the statement that waits for it began."""
+    await store.create_run(run("r1", owner=None))
+    async with admin.transaction():
+        await admin.execute("UPDATE surehand_runs SET owner = 'p1'")
+        now_us = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+        await admin.execute(f"INSERT INTO surehand_workers VALUES ('p1', {now_us})".encode())
+        taking = asyncio.ensure_future(take(store, "r1", "p2"))
+        await asyncio.to_thread(until_it_waits, postgres_url)
+    assert await taking is None
+    assert await store.get_run("acme", "r1") == run("r1")
+
+
 def until_it_waits(url: str) -> None:
     """Return when a session waits for a lock."""
     with psycopg.connect(url, autocommit=True) as watcher:
@@ -175,6 +191,16 @@ async def test_plans_made_while_the_tables_were_empty_use_the_indexes(store: Sql
         await store.claim(claim(call(f"c{n}", key=f"k{n}", status="waiting"), approval=asked))
         await store.move(move(f"c{n}", "waiting", "ready", approval=(f"a{n}", ("open",), "approved")))
         await store.record([fact(f"r{n}")])
+        assert await store.move(move(f"c{n}", "ready", "running", owner="p1", started_us=n))
+        assert await store.move(move(f"c{n}", "running", "ok", expect_owner="p1", expect_started_us=n))
+        await store.beat("p1", NOW_US)
+        await store.remember(f"name {n}", "value")
+        await store.create_run(run(f"r{n}", owner="dead"))
+        assert await take(store, f"r{n}", "p1", silent_us=0)
+        for results in (None, b"r"):
+            new = turn(f"r{n}", 0, results=results)
+            assert await store.save_run(saving(f"r{n}", turn=new, events=(event(f"r{n}", 1 if results else 2),)))
+        assert await store.cancel_run("acme", f"r{n}", NOW_US)
 
     def read(tx: Any) -> dict[str, int]:
         plans: dict[str, int] = {}
@@ -188,5 +214,5 @@ async def test_plans_made_while_the_tables_were_empty_use_the_indexes(store: Sql
         return plans
 
     plans = await store._writer.submit(read)
-    assert len(plans) >= 4
+    assert len(plans) >= 10
     assert set(plans.values()) == {0}

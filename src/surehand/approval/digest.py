@@ -9,19 +9,35 @@ from ..spec import ToolSpec
 from ..spec.hashes import content_hash
 from ..types import Caller, Requirement
 
-SCHEME = 1
+SCHEME = 2
 """Raised when what the digest covers changes, so that old approvals never match by accident."""
 
 
-def digest(spec: ToolSpec, arguments: Mapping[str, Any], caller: Caller, needs: tuple[Requirement, ...]) -> str:
+def digest(
+    spec: ToolSpec,
+    arguments: Mapping[str, Any],
+    caller: Caller,
+    needs: tuple[Requirement, ...],
+    *,
+    idempotency_key: str,
+) -> str:
     """Over the final arguments (injected ones included), the contract, the binding, the caller and the question.
 
-    The caller's roles and scopes are not covered: they are checked again, by policy, when the call starts.
+    The caller's roles and scopes are not covered: they are checked again, by policy, when the call starts. Anybody
+    can compute it: whoever stores it puts a key over it, so that nobody who can write the database makes one up.
+
+    Args:
+        spec: The pinned version.
+        arguments: What will run.
+        caller: On whose behalf.
+        needs: The question.
+        idempotency_key: What the handler will be given: another key is another effect.
     """
     return content_hash(
         {
             "scheme": SCHEME,
             "arguments": arguments,
+            "idempotency_key": idempotency_key,
             "contract": spec.contract_hash,
             "binding": spec.binding_hash,
             "tenant": caller.tenant,

@@ -89,8 +89,7 @@ def count(approval: Approval, voter: Caller, verdict: Verdict, *, reason: str, n
         return Refused(code="already_decided", message=f"{voter.id} has already decided {approval.approval_id}")
     groups = _groups_of(approval, voter)
     if not groups:
-        wanted = ", ".join(sorted({need.group for need in approval.needs}))
-        return Refused(code="not_entitled", message=f"{voter.id} is not among those who may decide this ({wanted})")
+        return Refused(code="not_entitled", message=_not_entitled(approval, voter))
     vote = Vote(approver=voter.id, verdict=verdict, groups=groups, reason=reason, at_us=now_us)
     if verdict == "reject":
         return Counted(vote=vote, status="rejected")
@@ -98,7 +97,9 @@ def count(approval: Approval, voter: Caller, verdict: Verdict, *, reason: str, n
 
 
 def is_met(needs: tuple[Requirement, ...], votes: tuple[Vote, ...]) -> bool:
-    """Whether each group said yes and nobody no."""
+    """Whether each group said yes and nobody no. Where nobody was asked, or nobody answered, there is no yes."""
+    if not needs or not votes:
+        return False
     met = {group for vote in votes if vote.verdict == "approve" for group in vote.groups}
     return all(need.group in met for need in needs) and all(vote.verdict == "approve" for vote in votes)
 
@@ -114,3 +115,13 @@ def _groups_of(approval: Approval, voter: Caller) -> tuple[str, ...]:
             }
         )
     )
+
+
+def _not_entitled(approval: Approval, voter: Caller) -> str:
+    groups = sorted({need.group for need in approval.needs} - {SELF})
+    if voter.id == approval.requester:
+        others = " and of ".join(groups) or "this tenant"
+        return f"{voter.id} asked for this and may not decide it; another person of {others} must"
+    if any(need.group == SELF for need in approval.needs):
+        groups.append(f"{approval.requester}, who asked")
+    return f"{voter.id} is not among those who may decide this ({', '.join(groups)})"

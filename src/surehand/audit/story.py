@@ -12,7 +12,7 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     key, attempt, started_us, finished_us        the effect
     approval_id, digest, shown_hash, approver, groups, verdict, reason   a person's answer; `status` is then the
                                    question's: open, approved or rejected
-    status, error_code, result_ref, evidence, by   how it ended
+    status, error_code, result_ref, evidence, by   how it ended; who settled it is `by`, or `approver`
 """
 
 from __future__ import annotations
@@ -93,28 +93,20 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
     Raises:
         ValueError: There are no rows.
     """
-    facts: dict[str, Any] = {}
-    steps: list[Step] = []
-    answers: list[Answer] = []
-    status = ""
-    row: AuditRow | None = None
+    told = _Told()
     for row in rows:
-        said = _facts(row)
-        status = _status(row.kind, said, status)
-        if row.kind == "approval.decided":
-            answers.append(_answer(row, said))
-        steps.append(Step(at_us=row.at_us, kind=row.kind, text=_sentence(row.kind, said)))
-        facts |= {name: value for name, value in said.items() if value is not None}
-    if row is None:
+        told.add(row)
+    if told.row is None:
         raise ValueError("a call without audit rows cannot be explained")
+    facts, status = told.facts, told.status
     decision = _object(facts.get("decision"))
-    code = _text(facts, "error_code") if status not in ("ok", "waiting", "ready", "running") else ""
-    if status == "denied" and not code and any(answer.verdict == "reject" for answer in answers):
+    code = told.code if status not in ("ok", "waiting", "ready", "running") else ""
+    if status == "denied" and not code and any(answer.verdict == "reject" for answer in told.answers):
         code = "APPROVAL_REJECTED"
     recovery, following = _next(status, code, facts)
     return CallStory(
-        call_id=row.call_id or "",
-        tenant=row.tenant,
+        call_id=told.row.call_id or "",
+        tenant=told.row.tenant,
         name=_text(facts, "name"),
         version=_text(facts, "version"),
         contract_hash=_text(facts, "contract_hash"),
@@ -127,20 +119,87 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
         coercions=tuple(_list(facts.get("coercions"))),
         key=_text(facts, "key"),
         attempts=_number(facts, "attempt"),
-        answers=tuple(answers),
+        answers=tuple(told.answers),
         status=status,
         error_code=code,
         result_ref=_text(facts, "result_ref"),
-        effect=_effect(status, started=any(step.kind == "call.started" for step in steps), code=code),
+        effect=told.effect(code),
         recovery=recovery,
         next=following,
         facts=facts,
-        steps=tuple(steps),
+        steps=tuple(told.steps),
     )
 
 
-_STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied"}
+_STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied", "call.recovered": "unknown"}
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
+_BESIDE = frozenset({"call.replayed", "call.late"})
+"""Told, but they do not move the call: what they say is not what the call was."""
+_OF_THE_CALLER = frozenset(
+    {"caller", "view_digest", "tool_call_id", "step_index", "position", "arguments", "decision", "policy_set"}
+)
+"""What a row says of whoever sent it: of another caller than the call's own, it is not about the call."""
+
+
+class _Told:
+    """What the rows so far come to."""
+
+    def __init__(self) -> None:
+        self.row: AuditRow | None = None
+        self.facts: dict[str, Any] = {}
+        self.steps: list[Step] = []
+        self.answers: list[Answer] = []
+        self.status = ""
+        self.code = ""
+        self.started = False
+        self.died = False
+        """Whether the process that last ran it was found dead."""
+        self.by_evidence = False
+
+    def add(self, row: AuditRow) -> None:
+        """One more row, newer than those before."""
+        said = _facts(row)
+        self.row = row
+        self._move(row.kind, said)
+        if row.kind == "approval.decided":
+            self.answers.append(_answer(row, said))
+        self.steps.append(Step(at_us=row.at_us, kind=row.kind, text=_sentence(row.kind, said)))
+        self._keep(row.kind, said)
+
+    def _move(self, kind: str, said: dict[str, Any]) -> None:
+        self.status = _status(kind, said, self.status)
+        if kind in _SETTLES or kind == "approval.ended":
+            # A later row that settles the call replaces what an earlier one said, also by saying nothing.
+            self.code = _text(said, "error_code")
+        if kind == "call.started":
+            self.started, self.died = True, False
+        elif kind == "call.recovered":
+            self.died = True
+        elif kind == "call.resolved":
+            self.by_evidence = True
+            if self.status == "error":
+                self.code = self.code or "TOOL_UNAVAILABLE"
+
+    def _keep(self, kind: str, said: dict[str, Any]) -> None:
+        own, other = _object(self.facts.get("caller")), _object(said.get("caller"))
+        beside = kind in _BESIDE
+        foreign = bool(own and other) and own.get("id") != other.get("id")
+        for name, value in said.items():
+            if value is None:
+                continue
+            first = beside or name == "caller" or (foreign and name in _OF_THE_CALLER)
+            if not first or not self.facts.get(name):
+                self.facts[name] = value
+
+    def effect(self, code: str) -> str:
+        """In a sentence: whether it happened."""
+        if self.died and self.status == "unknown":
+            return "the process that ran it died: the effect may or may not have happened"
+        if self.died and self.status == "error" and not self.by_evidence:
+            return "the process that ran it died; its contract says that repeating it does no harm"
+        if not self.status and self.steps[-1].kind == "call.replayed":
+            return f"nothing ran for it: the stored result of {_text(self.facts, 'result_ref') or 'a call'} was given"
+        return _effect(self.status, started=self.started and not self.by_evidence, code=code)
 
 
 def _status(kind: str, said: dict[str, Any], before: str) -> str:
@@ -181,10 +240,18 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
         case "call.late":
             return f"the handler came back after its deadline{ended}"
         case "call.resolved":
-            who = f" by {_text(said, 'by')}" if _text(said, "by") else ""
-            return f"settled by evidence{who}{ended}"
+            return _settled(said) + ended
+        case "call.recovered":
+            why = _text(said, "evidence")
+            return f"the process that ran it was found dead{f' ({why})' if why else ''}{ended}"
         case _:
             return _SENTENCES.get(kind, kind) + ended
+
+
+def _settled(said: dict[str, Any]) -> str:
+    who = _text(said, "by") or _text(said, "approver")
+    words = _text(said, "evidence")
+    return "settled by evidence" + (f" by {who}" if who else "") + (f": {words}" if words else "")
 
 
 _SENTENCES = {
@@ -192,7 +259,6 @@ _SENTENCES = {
     "call.finished": "the result was given",
     "call.refused": "it was refused and never ran",
     "call.replayed": "the stored result was given again",
-    "call.recovered": "the process that ran it was found dead",
     "approval.ended": "the question ended without an answer",
 }
 

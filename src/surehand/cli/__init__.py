@@ -14,7 +14,7 @@ def main() -> None:
     try:
         from .app import run
 
-        code = run(sys.argv[1:])
+        code = run(sys.argv[1:], ends=True)
     except KeyboardInterrupt:
         code = 130
     sys.exit(code)

@@ -45,8 +45,12 @@ def surehand(
         ctx.fail("Missing command.")
 
 
-def run(argv: Sequence[str]) -> int:
+def run(argv: Sequence[str], *, ends: bool = False) -> int:
     """Does what the arguments say, and reports whatever goes wrong without a traceback.
+
+    Args:
+        argv: Without the program's name.
+        ends: Whether the process ends then. Stdout is not given back: a handler that was given up may still print.
 
     Returns:
         The exit code.
@@ -55,16 +59,24 @@ def run(argv: Sequence[str]) -> int:
     log_as_lines()
     options = Options()
     try:
+        return _run(argv, options)
+    finally:
+        if not ends:
+            options.release_stdout()
+
+
+def _run(argv: Sequence[str], options: Options) -> int:
+    try:
         code = command().main(args=list(argv), prog_name="surehand", standalone_mode=False, obj=options)
         if code == INTERRUPTED:  # Typer's answer to Ctrl-C
             raise InterruptedCommand(None)
-        sys.stdout.flush()
+        (options.answers or sys.stdout).flush()
     except BrokenPipeError:
-        return _unheard()
+        return _unheard(options)
     except Exception as error:
-        return _reported(error, as_json=options.json or "--json" in argv)
+        return _reported(error, options, as_json=options.json or "--json" in argv)
     except SystemExit as ended:  # Typer's answer to a reader that left
-        return ended.code if isinstance(ended.code, int) else FAILED
+        return (ended.code if isinstance(ended.code, int) else FAILED) or FAILED
     return code if isinstance(code, int) else OK
 
 
@@ -147,16 +159,16 @@ def _ready_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _reported(error: Exception, *, as_json: bool) -> int:
+def _reported(error: Exception, options: Options, *, as_json: bool) -> int:
     try:
-        code = report(error, as_json=as_json)
-        sys.stdout.flush()
+        code = report(error, options.answers or sys.stdout, as_json=as_json)
+        (options.answers or sys.stdout).flush()
     except OSError:
-        return _unheard()
+        return _unheard(options)
     return code
 
 
-def _unheard() -> int:
+def _unheard(options: Options) -> int:
     """Nobody can read the output: nothing is left to say, and Python must not complain at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (options.answers or sys.stdout).fileno())
     return FAILED

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from .arguments import ApprovalId
 from .documents import approval_document
+from .entitled import check_entitled
 from .failures import FAILED, OK
 from .printer import Printer, local_time, one_line
 from .session import Session
 
 if TYPE_CHECKING:
     from ..approval import ApprovalStatus
-    from ..engine import Pending
+    from ..engine import Engine, Pending
     from ..types import Caller
 
 app = typer.Typer(no_args_is_help=True, help="Answer the questions that calls wait for.")
-
-_Id = Annotated[str, typer.Argument(metavar="ID", help="The approval.")]
 
 
 class Status(StrEnum):
@@ -64,7 +64,7 @@ def list_(
 
 
 @app.command("show")
-def show(ctx: typer.Context, approval_id: _Id) -> int:
+def show(ctx: typer.Context, approval_id: ApprovalId) -> int:
     """Show exactly what will run if it is approved."""
     session = Session(ctx.obj)
     caller = session.caller
@@ -79,7 +79,7 @@ def show(ctx: typer.Context, approval_id: _Id) -> int:
 @app.command("approve")
 def approve(
     ctx: typer.Context,
-    approval_id: _Id,
+    approval_id: ApprovalId,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; needed where there is no terminal.")] = False,
     digest: Annotated[
         str | None, typer.Option("--digest", help="What was shown before; refused if that is not what would run.")
@@ -91,11 +91,17 @@ def approve(
     aside = _terminal(session)
     if not yes and aside is None:
         raise typer.BadParameter("there is no terminal to ask on; pass --yes", param_hint="--yes")
-    seen = session.run(lambda engine: engine.approvals.get(approval_id, by=caller))
+
+    async def look(engine: Engine) -> Pending:
+        found = await engine.approvals.get(approval_id, by=caller)
+        await check_entitled(engine, approval_id, caller)
+        return found
+
+    seen = session.run(look)
     shown_on = session.out if yes else aside
     if not (yes and session.json) and shown_on is not None:
         _print(shown_on, seen)
-    if not yes and seen.status == "open" and not _confirmed(caller):
+    if not yes and not _confirmed(session, caller):
         return _declined(session, seen)
     bound = digest or seen.digest
     decided = session.run(lambda engine: engine.approvals.approve(approval_id, by=caller, digest=bound))
@@ -105,7 +111,7 @@ def approve(
 @app.command("reject")
 def reject(
     ctx: typer.Context,
-    approval_id: _Id,
+    approval_id: ApprovalId,
     reason: Annotated[str, typer.Option("--reason", help="Why; the model reads it.")],
 ) -> int:
     """Reject what a call asks for; that ends it."""
@@ -126,15 +132,15 @@ def _terminal(session: Session) -> Printer | None:
     """Where a person sees what is asked; stderr if stdout goes elsewhere."""
     if not sys.stdin.isatty():
         return None
-    if sys.stdout.isatty() and not session.json:
+    if session.out.on_terminal and not session.json:
         return session.out
     return Printer(sys.stderr) if sys.stderr.isatty() else None
 
 
-def _confirmed(caller: Caller) -> bool:
+def _confirmed(session: Session, caller: Caller) -> bool:
     answer = ""
     try:
-        sys.stdout.flush()
+        session.out.flush()
         sys.stderr.write(f"Approve exactly this as {one_line(caller.id)}? [y/N] ")
         sys.stderr.flush()
         answer = sys.stdin.readline()
@@ -197,13 +203,25 @@ def _print_decided(session: Session, pending: Pending) -> int:
     if session.json:
         session.out.document(approval_document(pending))
         return OK
-    session.out.facts([("approval", pending.approval_id), ("status", pending.status), ("next", _next(pending))])
+    session.out.facts(
+        [("approval", pending.approval_id), ("status", pending.status), ("next", _next(session, pending))]
+    )
     return OK
 
 
-def _next(pending: Pending) -> str:
-    if pending.status == "approved":
-        return f"surehand call resume {pending.call_id}"
+def _next(session: Session, pending: Pending) -> str:
     if pending.status == "open":
         return "more people must approve it; `surehand approvals show` says who"
-    return ""
+    if pending.status != "approved":
+        return ""
+    requester = next(
+        (
+            one
+            for one in session.settings.callers.values()
+            if one.tenant == session.caller.tenant and one.id == pending.requester.get("id")
+        ),
+        None,
+    )
+    if requester is None:
+        return f"{pending.requester.get('id') or 'the requester'} resumes call {pending.call_id}"
+    return f"surehand call resume {pending.call_id}{session.as_option(requester)}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import NotFoundError
 from .documents import facts_of, record_document, report_document
 from .failures import FAILED, OK
 from .printer import Printer, local_time
@@ -13,6 +14,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..audit import AuditRow, Report
+    from ..engine import Engine
 
 app = typer.Typer(no_args_is_help=True, help="Read the record of what happened, and verify it.")
 
@@ -25,7 +27,7 @@ def list_(
     """List the newest records of the caller's tenant, newest first."""
     session = Session(ctx.obj)
     caller = session.caller
-    rows = session.run(lambda engine: engine.audit.list(by=caller, limit=limit))
+    rows = session.run(lambda engine: engine.audit.list(by=caller, limit=limit), needs="audit")
     if session.json:
         session.out.document({"records": [record_document(row) for row in rows]})
     elif not rows:
@@ -42,7 +44,16 @@ def verify(
 ) -> int:
     """Check the record against its signatures and its anchor. Exit code 1 if anything is found."""
     session = Session(ctx.obj)
-    reports = session.run(lambda engine: engine.audit.verify(tenant))
+
+    async def work(engine: Engine) -> list[Report]:
+        reports = await engine.audit.verify(tenant)
+        if tenant is not None and all(one.ok and not one.rows and one.last_anchor_seq is None for one in reports):
+            raise NotFoundError(
+                f"nothing is recorded of a tenant {tenant!r}; `surehand audit verify` checks all there are"
+            )
+        return reports
+
+    reports = session.run(work)
     verified = all(report.ok for report in reports)
     if session.json:
         document = {"verified": verified, "tenants": [report_document(report) for report in reports]}

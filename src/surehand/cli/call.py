@@ -10,11 +10,15 @@ import typer
 from typer.core import TyperGroup
 
 from . import unknown
+from .arguments import CallId
 from .failures import FAILED, OK, PENDING
 from .session import Session
 
 if TYPE_CHECKING:
     from ..call import RunStep, ToolResult
+    from ..engine import Engine
+
+    Answer = tuple[ToolResult, str]
 
 _MAX_CHARS = 16 * 1024 * 1024
 """Of arguments from a file or stdin: beyond every limit that a project sets."""
@@ -64,26 +68,34 @@ def run(
     caller = session.caller
     call = ToolCall(id="cli", name=name, version=version, arguments=_arguments(args))
     step = _step(run_id, turn, position)
-    return _print(session, session.run(lambda engine: engine.call(call, caller, run=step, idempotency_key=key)))
+
+    async def work(engine: Engine) -> Answer:
+        return await _answer(session, engine, await engine.call(call, caller, run=step, idempotency_key=key))
+
+    return _print(session, session.run(work), "the stored result of an earlier identical call")
 
 
 @app.command("resume")
-def resume(ctx: typer.Context, call_id: Annotated[str, typer.Argument(help="The call.")]) -> int:
+def resume(ctx: typer.Context, call_id: CallId) -> int:
     """Run a call that was approved, or report how it stands. Safe to repeat."""
     session = Session(ctx.obj)
     caller = session.caller
-    return _print(session, session.run(lambda engine: engine.resume(call_id, by=caller)))
+
+    async def work(engine: Engine) -> Answer:
+        return await _answer(session, engine, await engine.resume(call_id, by=caller))
+
+    return _print(session, session.run(work), "the stored result of this call, which had ended before")
 
 
 @app.command("show")
-def show(ctx: typer.Context, call_id: Annotated[str, typer.Argument(help="The call.")]) -> int:
+def show(ctx: typer.Context, call_id: CallId) -> int:
     """Tell a call's story from the audit: version, decision, effect, and what can be done now."""
     from .documents import story_document
     from .story import tell
 
     session = Session(ctx.obj)
     caller = session.caller
-    story = session.run(lambda engine: engine.audit.story(call_id, by=caller))
+    story = session.run(lambda engine: engine.audit.story(call_id, by=caller), needs="audit")
     if session.json:
         session.out.document(story_document(story))
     else:
@@ -121,8 +133,19 @@ def _step(run_id: str | None, turn: int | None, position: int | None) -> RunStep
     return RunStep(run_id=run_id, turn=turn or 0, position=position or 0)
 
 
-def _print(session: Session, result: ToolResult) -> int:
+async def _answer(session: Session, engine: Engine, result: ToolResult) -> Answer:
+    from .hints import after_call
+
+    commands = ("run", "resume", "show", "unknown")
+    return result, "" if session.json else await after_call(engine, result, session, commands=commands)
+
+
+def _print(session: Session, answer: Answer, stored: str) -> int:
+    """`stored`: what it means that the result is a replay."""
     out = session.out
+    result, hint = answer
+    if result.status == "unknown":
+        stored = "an earlier call of this effect, of which nobody knows yet"
     if session.json:
         from .documents import result_document
 
@@ -133,7 +156,7 @@ def _print(session: Session, result: ToolResult) -> int:
                 ("status", result.status),
                 ("tool", f"{result.name}@{result.version}" if result.version else result.name),
                 ("call", result.call_id),
-                ("replayed", "yes: the stored result of an earlier identical call" if result.replayed else ""),
+                ("replayed", f"yes: {stored}" if result.replayed else ""),
                 ("error", result.error.code if result.error else ""),
                 ("approval", result.approval_id or ""),
                 ("display", result.display if result.display != result.name else ""),
@@ -142,19 +165,7 @@ def _print(session: Session, result: ToolResult) -> int:
         out.block(result.content)
         for artifact in result.artifacts:
             out.facts([("artifact", f"{artifact.id} ({artifact.media_type}, {artifact.size_bytes} bytes)")])
-        out.facts([("next", _next(result))])
+        out.facts([("next", hint)])
     if result.status == "pending":
         return PENDING
     return FAILED if result.is_error else OK
-
-
-def _next(result: ToolResult) -> str:
-    if result.status == "pending" and result.approval_id:
-        return (
-            f"surehand approvals approve {result.approval_id} --as APPROVER, then surehand call resume {result.call_id}"
-        )
-    if result.status == "pending":
-        return f"surehand call resume {result.call_id}"
-    if result.status == "unknown":
-        return f"surehand call unknown check {result.call_id}"
-    return ""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..ledger import CallRecord
     from ..policy import Policies
     from ..registry import Entry
+    from ..spec import ToolSpec
     from ..types import Requirement
     from ..view import ViewEntry
 
@@ -94,16 +95,21 @@ def report_document(report: Report) -> Document:
     return msgspec.to_builtins(report)
 
 
-def policies_document(policies: Policies, builtin: int) -> Document:
+def policies_document(policies: Policies, builtin: int, warnings: list[str]) -> Document:
     """Policies that fit the tools."""
     return {
         "ok": True,
         "policies": len(policies.rules) - builtin,
         "builtin": builtin,
         "digest": policies.digest,
-        "warnings": list(policies.warnings),
+        "warnings": warnings,
         "problems": [],
     }
+
+
+def needs_key(spec: ToolSpec) -> bool:
+    """Whether each call must bring the name of its effect, as the contract declares none."""
+    return not spec.repeatable and not spec.key
 
 
 def listed_document(entry: ViewEntry) -> Document:
@@ -116,6 +122,7 @@ def listed_document(entry: ViewEntry) -> Document:
         "risk": spec.risk,
         "read_only": spec.read_only,
         "idempotency": spec.idempotency,
+        "needs_key": needs_key(spec),
         "asks": asks_document(entry.asks),
         "contract_hash": spec.contract_hash,
     }

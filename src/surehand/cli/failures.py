@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from typing import Any
+from typing import Any, TextIO
 
 from typer.exceptions import TyperException
 
@@ -32,14 +32,20 @@ _KINDS = {
     "NotAllowedError": "not_allowed",
     "StoreError": "store",
     "AuditError": "audit",
+    "AlreadySettledError": "already_settled",
+    "HandlerExit": "unexpected",
 }
+_METHODS = frozenset({"register", "replace", "unregister", "disable", "get", "alias", "resolve", "call"})
 _ADVICE = {
     "not_found": "`surehand audit list` and `surehand call unknown list` show calls",
-    "not_allowed": "choose another caller with --as NAME",
     "approval.not_found": "`surehand approvals list --status all` shows all there are",
     "approval.not_entitled": "choose another caller with --as NAME",
     "approval.mismatch": "look at it again with `surehand approvals show`",
 }
+
+
+class AlreadySettledError(SurehandError):
+    """A call that was to be settled is settled."""
 
 
 class InterruptedCommand(Exception):
@@ -51,7 +57,7 @@ class InterruptedCommand(Exception):
         """Of the call that had been started by then."""
 
 
-def report(error: Exception, *, as_json: bool) -> int:
+def report(error: Exception, answers: TextIO, *, as_json: bool) -> int:
     """Says on stderr what went wrong and what to do; with `--json` also as the document on stdout.
 
     Returns:
@@ -64,7 +70,7 @@ def report(error: Exception, *, as_json: bool) -> int:
         for line in message.split("\n"):
             sys.stderr.write(f"surehand: {one_line(line)}\n")
     if as_json:
-        Printer().document({"error": {"code": code, "message": message, **details}})
+        Printer(answers).document({"error": {"code": code, "message": message, **details}})
     return exit_code
 
 
@@ -94,9 +100,15 @@ def _refused(error: SurehandError) -> tuple[str, str, dict[str, Any]]:
         code = f"{code}.{error.code}"
     if isinstance(error, PolicyError):
         details["problems"] = error.problems
-    text = str(error)
+    text = _without_prefix(str(error))
     advice = f"; {_ADVICE[code]}" if code in _ADVICE and "`surehand " not in text else ""
     return code, text + advice, details
+
+
+def _without_prefix(text: str) -> str:
+    """Without the name of the method that refused, which nobody called who is at a command line."""
+    method, colon, rest = text.partition(": ")
+    return rest if colon and method in _METHODS else text
 
 
 def _place(error: BaseException) -> str:

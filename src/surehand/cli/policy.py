@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import PolicyError
-from .documents import policies_document
+from .documents import needs_key, policies_document
 from .failures import FAILED, OK
 from .session import Session
 
@@ -33,31 +33,39 @@ def check(
     """Load policies against the project's tools and print every problem. Exit code 1 if there is any."""
     session = Session(ctx.obj)
     try:
-        policies = _load(session, path)
+        policies, warnings = _load(session, path)
     except PolicyError as error:
         return _print_problems(session, error)
     builtin = sum(rule.source == "built-in" for rule in policies.rules.values())
     if session.json:
-        session.out.document(policies_document(policies, builtin))
+        session.out.document(policies_document(policies, builtin, warnings))
         return OK
     count = len(policies.rules) - builtin
     session.out.line(f"policy: ok, {count} of the project and {builtin} built-in", "green")
     session.out.facts([("digest", policies.digest)])
-    session.out.facts(("warning", warning) for warning in policies.warnings)
+    session.out.facts(("warning", warning) for warning in warnings)
     return OK
 
 
-def _load(session: Session, path: Path | None) -> Policies:
+def _load(session: Session, path: Path | None) -> tuple[Policies, list[str]]:
     from ..compose import load_tools, policy_loader
     from ..registry import Registry
 
+    session.claim_stdout()
     settings = session.settings
     folder = session.project.resolve().parent
     registry = Registry()
     for tool in load_tools(settings.tools, folder):
         registry.register(tool)
     own = None if settings.policies is None else folder / settings.policies
-    return policy_loader(path or own, settings)(registry.catalog)
+    policies = policy_loader(path or own, settings)(registry.catalog)
+    keyless = [
+        f"tool {spec.id} has effects and declares no key=, so each call must bring a key of its own: "
+        "idempotency_key= or run=, on the command line --key or --run"
+        for spec in (entry.tool.spec for entry in registry.catalog.entries.values())
+        if needs_key(spec)
+    ]
+    return policies, [*policies.warnings, *keyless]
 
 
 def _print_problems(session: Session, error: PolicyError) -> int:

@@ -46,9 +46,19 @@ class Printer:
         self._stream = stream or sys.stdout
         self._rich = self._stream.isatty() and os.environ.get("TERM") != "dumb"
 
+    @property
+    def on_terminal(self) -> bool:
+        """Whether somebody reads it as it comes."""
+        return self._stream.isatty()
+
+    def flush(self) -> None:
+        """Lets what was written be seen."""
+        self._stream.flush()
+
     def document(self, value: Any) -> None:
         """The one JSON document. ASCII only: exact in every encoding, harmless on every terminal."""
         self._stream.write(json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False) + "\n")
+        self._stream.flush()
 
     def line(self, text: str, style: Style = "") -> None:
         """One line of ours."""

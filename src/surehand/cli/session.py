@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
+import shlex
+import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TextIO, TypeVar
 
 from typer import BadParameter
 
-from ..errors import ConfigError
+from ..errors import ConfigError, NotAllowedError, SurehandError
 from .failures import InterruptedCommand
 from .printer import Printer
 
@@ -35,6 +38,38 @@ class Options:
     project: Path | None = None
     caller: str | None = None
     json: bool = False
+    answers: TextIO | None = None
+    """Where answers go, once stdout was kept for them alone."""
+    _stdout: TextIO | None = None
+
+    def claim_stdout(self) -> None:
+        """Keeps stdout for the answer: what a handler or module prints from here on, however it does, is on stderr."""
+        if self.answers is not None:
+            return
+        self._stdout = sys.stdout
+        try:
+            sys.stdout.flush()
+            kept = os.dup(sys.stdout.fileno())
+            os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        except (OSError, io.UnsupportedOperation):  # a stream of Python's own, as in tests
+            self.answers = sys.stdout
+        else:
+            self.answers = open(kept, "w", encoding=sys.stdout.encoding, errors="backslashreplace")  # noqa: SIM115 - kept open
+        sys.stdout = sys.stderr
+
+    def release_stdout(self) -> None:
+        """Gives stdout back to everybody."""
+        if self._stdout is None or self.answers is None:
+            return
+        sys.stdout = self._stdout
+        if self.answers is not sys.stdout:
+            self.answers.flush()
+            os.dup2(self.answers.fileno(), sys.stdout.fileno())
+            self.answers.close()
+
+
+class HandlerExit(SurehandError):
+    """Code of the project wanted to exit the process."""
 
 
 class Session:
@@ -42,8 +77,16 @@ class Session:
 
     def __init__(self, options: Options) -> None:
         self.json = options.json
-        self.out = Printer()
         self._options = options
+
+    @property
+    def out(self) -> Printer:
+        """Where the answer goes."""
+        return Printer(self._options.answers)
+
+    def claim_stdout(self) -> None:
+        """See `Options`: from here on the project's own code may run."""
+        self._options.claim_stdout()
 
     @property
     def project(self) -> Path:
@@ -59,6 +102,7 @@ class Session:
         """
         from ..settings import read_project
 
+        self._require_project()
         return read_project(self.project)[0]
 
     @cached_property
@@ -92,22 +136,42 @@ class Session:
             )
         return known[name]
 
-    def run(self, work: Callable[[Engine], Awaitable[T]]) -> T:
+    def as_option(self, caller: Caller | None = None) -> str:
+        """What a command needs to act as this command's caller, or as another; empty if there is only one to be."""
+        known = self.settings.callers
+        wanted = caller or self.caller
+        name = next((name for name, one in known.items() if one.same_person(wanted)), None)
+        return "" if name is None or len(known) == 1 else f" --as {shlex.quote(name)}"
+
+    def run(self, work: Callable[[Engine], Awaitable[T]], *, needs: Literal["audit", "resolve"] | None = None) -> T:
         """Opens the engine, does the work, closes the engine.
+
+        Args:
+            work: What to do.
+            needs: The action that it may be refused for; the refusal then names who may do it.
 
         Raises:
             InterruptedCommand: Ctrl-C. A call that had started was settled first.
+            HandlerExit: A handler called `sys.exit`.
         """
         started: list[str] = []
+        self.claim_stdout()
         try:
-            return asyncio.run(self._do(work, started))
+            return asyncio.run(self._do(work, needs, started))
         except KeyboardInterrupt:
             raise InterruptedCommand(started[-1] if started else None) from None
+        except SystemExit as ended:
+            call = f" by call {started[-1]}; see how it ended: surehand call show {started[-1]}" if started else ""
+            raise HandlerExit(f"the project's code ended the process with {ended.code!r}{call}") from None
 
-    async def _do(self, work: Callable[[Engine], Awaitable[T]], started: list[str]) -> T:
+    async def _do(
+        self, work: Callable[[Engine], Awaitable[T]], needs: Literal["audit", "resolve"] | None, started: list[str]
+    ) -> T:
         from ..compose import open_project
+        from .entitled import who_may
         from .waiting import waiting
 
+        self._require_project()
         engine = open_project(self.project)
 
         def note(event: Event) -> None:
@@ -116,4 +180,15 @@ class Session:
 
         engine.on_event(note)
         async with waiting(engine), engine:
-            return await work(engine)
+            try:
+                return await work(engine)
+            except NotAllowedError as error:
+                if needs is None:
+                    raise
+                raise NotAllowedError(f"{error}; {who_may(engine, needs, self)}") from error
+
+    def _require_project(self) -> None:
+        if not self.project.exists():
+            raise ConfigError(
+                f"there is no project file {self.project}; name another with --project FILE or ${PROJECT_ENV}"
+            )

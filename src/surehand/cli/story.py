@@ -36,6 +36,7 @@ def tell(out: Printer, story: CallStory) -> None:
             *(("answer", text) for text in _answers(story)),
             ("validated", _validated(story)),
             ("effect", story.effect),
+            *(("evidence", step.text) for step in story.steps if step.kind == "call.resolved"),
             ("key", story.key),
             ("attempts", str(story.attempts) if story.attempts else ""),
             ("error", story.error_code),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import NotAllowedError, NotFoundError
-from .documents import Document, listed_document, tool_document
+from .documents import Document, listed_document, needs_key, tool_document
+from .entitled import may
 from .failures import OK
 from .printer import Printer
 from .session import Session
@@ -39,11 +40,11 @@ def list_(
         raise NotAllowedError(f"{caller.id} may not look into another tenant, and {of} is of {whose.tenant}")
 
     async def work(engine: Engine) -> ToolView:
-        if everything and not _may_read_reasons(engine, caller):
-            raise NotAllowedError(f"{caller.id} may not read why tools are hidden, as that needs the action audit")
+        if everything and not may(engine, caller, "audit"):
+            raise NotAllowedError(f"{caller.id} may not read why tools are hidden")
         return await engine.view(whose)
 
-    view = session.run(work)
+    view = session.run(work, needs="audit")
     if session.json:
         document: Document = {"digest": view.digest, "tools": [listed_document(entry) for entry in view.tools]}
         session.out.document({**document, "hidden": view.hidden} if everything else document)
@@ -65,20 +66,13 @@ def show(ctx: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME[@
     return OK
 
 
-def _may_read_reasons(engine: Engine, caller: Caller) -> bool:
-    from ..policy import Allow
-
-    now_ns = engine.services.clock.now_us() * 1000
-    return isinstance(engine.policies.may(caller, "audit", None, now_ns=now_ns), Allow)
-
-
 async def _tool(engine: Engine, caller: Caller, wanted: str) -> Document:
     """What is hidden from the caller, tools and versions, is there for those only who may read why."""
     from ..policy import Ask, Deny
 
     await engine.view(caller)
     world, now_us = engine.services.world, engine.services.clock.now_us()
-    reads_reasons = _may_read_reasons(engine, caller)
+    reads_reasons = may(engine, caller, "audit")
 
     def is_there(one: Entry) -> bool:
         return reads_reasons or not isinstance(world.look(caller, one, now_us=now_us), Deny)
@@ -114,11 +108,14 @@ def _version(catalog: Catalog, entry: Entry) -> Document:
     return {"version": spec.version, "stage": spec.stage, "state": state, "contract_hash": spec.contract_hash}
 
 
+_WHY = "; `surehand tools list --all --of NAME --as AUDITOR` says why"
+
+
 def _print_view(out: Printer, view: ToolView, caller: Caller, everything: bool) -> None:
     if view.tools:
         out.table(("TOOL", "RISK", "EFFECT", "ASKS", "DESCRIPTION"), [_row(entry) for entry in view.tools])
     else:
-        out.line(f"{caller.id} sees no tool; `surehand tools list --all --of NAME --as AUDITOR` says why")
+        out.line(f"{caller.id} sees no tool{'' if everything else _WHY}")
     if everything and view.hidden:
         out.line("hidden:")
         out.table(("TOOL", "WHY"), list(view.hidden.items()))
@@ -129,6 +126,7 @@ def _print_view(out: Printer, view: ToolView, caller: Caller, everything: bool) 
 def _row(entry: ViewEntry) -> tuple[str, ...]:
     spec = entry.spec
     effect = "read only" if spec.read_only else (spec.idempotency or "").replace("_", " ")
+    effect += ", needs a key" if needs_key(spec) else ""
     asks = ", ".join(dict.fromkeys(ask.group for ask in entry.asks))
     return spec.id, spec.risk, effect, asks, spec.description.strip().partition("\n")[0]
 

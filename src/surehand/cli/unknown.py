@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..errors import NotFoundError
+from .arguments import CallId
 from .documents import call_document
-from .failures import FAILED, OK
+from .failures import FAILED, OK, AlreadySettledError
 from .printer import local_time
 from .session import Session
 
 if TYPE_CHECKING:
+    from ..engine import Engine
     from ..ledger import CallRecord
 
 app = typer.Typer(no_args_is_help=True, help="Settle calls whose effect may or may not have happened.")
-
-_CallId = Annotated[str, typer.Argument(help="The call.")]
 
 
 @app.command("list")
@@ -25,7 +26,7 @@ def list_(ctx: typer.Context) -> int:
     """List the calls of unknown outcome of the caller's tenant."""
     session = Session(ctx.obj)
     caller = session.caller
-    records = session.run(lambda engine: engine.unknown.list(by=caller))
+    records = session.run(lambda engine: engine.unknown.list(by=caller), needs="resolve")
     if session.json:
         session.out.document({"calls": [call_document(record) for record in records]})
     elif not records:
@@ -48,17 +49,17 @@ def list_(ctx: typer.Context) -> int:
 
 
 @app.command("check")
-def check(ctx: typer.Context, call_id: _CallId) -> int:
+def check(ctx: typer.Context, call_id: CallId) -> int:
     """Ask the tool's status check what happened. Exit code 1 while the outcome stays unknown."""
     session = Session(ctx.obj)
     caller = session.caller
-    return _print(session, session.run(lambda engine: engine.unknown.check(call_id, by=caller)))
+    return _print(session, session.run(lambda engine: engine.unknown.check(call_id, by=caller), needs="resolve"))
 
 
 @app.command("resolve")
 def resolve(
     ctx: typer.Context,
-    call_id: _CallId,
+    call_id: CallId,
     evidence: Annotated[str, typer.Option("--evidence", help="How you know what happened; it is recorded.")],
     done: Annotated[
         bool | None, typer.Option("--done/--not-done", help="Whether the effect happened.", show_default=False)
@@ -77,9 +78,20 @@ def resolve(
     outcome = Done(_json(result)) if done else NotDone()
     session = Session(ctx.obj)
     caller = session.caller
-    return _print(
-        session, session.run(lambda engine: engine.unknown.resolve(call_id, outcome, by=caller, evidence=evidence))
-    )
+
+    async def work(engine: Engine) -> CallRecord:
+        try:
+            return await engine.unknown.resolve(call_id, outcome, by=caller, evidence=evidence)
+        except NotFoundError:
+            record = await engine.services.store.get_call(caller.tenant, call_id)
+            if record is None or record.status == "unknown":
+                raise
+            raise AlreadySettledError(
+                f"call {call_id} is {record.status}, so there is nothing to settle; "
+                f"`surehand call show {call_id}{session.as_option()}` says how it ended"
+            ) from None
+
+    return _print(session, session.run(work, needs="resolve"))
 
 
 def _json(text: str | None) -> Any:
@@ -99,14 +111,17 @@ def _print(session: Session, record: CallRecord) -> int:
                 ("status", record.status),
                 ("tool", f"{record.name}@{record.version}"),
                 ("call", record.call_id),
-                ("next", _next(record) if still else f"surehand call resume {record.call_id} gives its result"),
+                ("next", _next(session, record)),
             ]
         )
     return FAILED if still else OK
 
 
-def _next(record: CallRecord) -> str:
-    return (
-        "nothing tells yet: look in the target system, "
-        f"then surehand call unknown resolve {record.call_id} --done|--not-done --evidence TEXT"
-    )
+def _next(session: Session, record: CallRecord) -> str:
+    if record.status == "unknown":
+        return (
+            "nothing tells yet: look in the target system, then "
+            f"surehand call unknown resolve {record.call_id} --done|--not-done --evidence TEXT{session.as_option()}"
+        )
+    resume = f"surehand call resume {record.call_id}{session.as_option(record.caller)}"
+    return f"{resume} gives {record.caller.id} the result"

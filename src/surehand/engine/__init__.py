@@ -3,7 +3,8 @@
 from .approvals import Approvals, Pending
 from .engine import Engine
 from .records import Artifacts, Audit
+from .runs import RunInfo, Runs
 from .sync import SyncEngine
 from .unknown import Unknowns
 
-__all__ = ["Approvals", "Artifacts", "Audit", "Engine", "Pending", "SyncEngine", "Unknowns"]
+__all__ = ["Approvals", "Artifacts", "Audit", "Engine", "Pending", "RunInfo", "Runs", "SyncEngine", "Unknowns"]

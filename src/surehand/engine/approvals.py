@@ -12,9 +12,8 @@ from ..errors import ApprovalError
 from ..pipeline import Services
 from ..pipeline.ask import vote_seal
 from ..pipeline.trace import record_row, unseal_json
-from ..policy import Deny
+from ..policy import Allow, Deny
 from ..ports import Ballot, Move
-from ..redact import clean_text
 from ..types import Caller, Requirement
 
 _REASON_CHARS = 1000
@@ -55,16 +54,27 @@ class Approvals:
         self._s = services
 
     async def get(self, approval_id: str, *, by: Caller) -> Pending:
-        """One question.
+        """One question, for its requester, those it asks, and those who may read the audit.
 
         Raises:
-            ApprovalError: `not_found`, also for another tenant's.
+            ApprovalError: `not_found`, also for another tenant's or one that the caller may not see.
         """
-        return self._shown(await self._find(approval_id, by))
+        found = await self._find(approval_id, by)
+        if not self._may_see(found, by):
+            raise _not_found(approval_id)
+        return self._shown(found)
 
-    async def list(self, *, by: Caller, statuses: tuple[ApprovalStatus, ...] = ("open",)) -> list[Pending]:
-        """Questions of the caller's tenant, oldest first; by default the open ones."""
-        return [self._shown(one) for one in await self._s.store.list_approvals(by.tenant, statuses=statuses)]
+    async def list(
+        self, *, by: Caller, statuses: tuple[ApprovalStatus, ...] = ("open",), limit: int = 1000
+    ) -> list[Pending]:
+        """Questions that the caller may see, oldest first; by default the open ones."""
+        found = await self._s.store.list_approvals(by.tenant, statuses=statuses, limit=limit)
+        return [self._shown(one) for one in found if self._may_see(one, by)]
+
+    def _may_see(self, approval: Approval, by: Caller) -> bool:
+        if by.id == approval.requester or any(need.group in by.roles for need in approval.needs):
+            return True
+        return isinstance(self._s.world.policies.may(by, "audit", None, now_ns=self._s.clock.now_us() * 1000), Allow)
 
     async def approve(self, approval_id: str, *, by: Caller, digest: str | None = None) -> Pending:
         """One person's yes to exactly the stored call. Pass `digest` to say which version of it was seen.
@@ -92,7 +102,7 @@ class Approvals:
         """
         found = await self._find(approval_id, by)
         if verdict is None:
-            return self._shown(found)
+            return await self.get(approval_id, by=by)
         if verdict not in get_args(Verdict):
             raise ApprovalError(
                 "not_a_decision", f"{verdict!r} is not a decision about {approval_id}; say 'approve' or 'reject'"
@@ -100,7 +110,7 @@ class Approvals:
         if digest is not None and digest != found.digest:
             raise ApprovalError("mismatch", f"{approval_id} is about another call than the one that was seen")
         self._check_policy(found, by)
-        reason = self._s.redactor.text(clean_text(reason))[:_REASON_CHARS]
+        reason = self._s.redactor.polish(reason, _REASON_CHARS)
         ballot = await self._s.store.vote(
             by.tenant, approval_id, lambda approval: self._ballot(approval, by, verdict, reason)
         )
@@ -127,7 +137,9 @@ class Approvals:
     def _check_policy(self, approval: Approval, by: Caller) -> None:
         entry = self._s.world.catalog.resolve(approval.name, approval.version)
         if entry is None:
-            return
+            raise ApprovalError(
+                "not_entitled", f"`{approval.name}` is not known here, so nobody can say who may approve it"
+            )
         decision = self._s.world.policies.may_approve(by, entry.tool.spec, now_ns=self._s.clock.now_us() * 1000)
         if isinstance(decision, Deny):
             raise ApprovalError("not_entitled", f"{by.id} may not approve: {'; '.join(decision.reasons)}")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import msgspec
 
 from ..audit import Anchor
-from ..call import OPEN, RunStep, ToolCall, ToolResult
-from ..errors import ConfigError, NotFoundError, PolicyError, tool_error
+from ..call import OPEN, ResultStatus, RunStep, ToolCall, ToolResult
+from ..errors import Code, ConfigError, NotFoundError, PolicyError, tool_error
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform
+from ..pipeline.events import problem, worded
+from ..pipeline.trace import storable, trace
 from ..policy import Policies, PolicySource
-from ..ports import Move
 from ..registry import Catalog, Registry
 from ..types import Caller
 from ..view import ToolView, World
@@ -24,11 +26,13 @@ from .approvals import Approvals
 from .maintenance import Maintenance
 from .records import Artifacts, Audit
 from .resume import Resumption
+from .runs import Runs
 from .sync import SyncEngine
 from .unknown import Unknowns
 
 _log = logging.getLogger("surehand.engine")
 _POLL_S = 0.5
+_SETTLE_POLL_S = 0.01
 
 
 class Engine:
@@ -39,6 +43,7 @@ class Engine:
         approvals: Questions that wait for people.
         unknown: Calls whose effect may or may not have happened.
         audit: The record, and its verification.
+        runs: Stored runs; `sh.run` drives them.
         artifacts: Parts of results that are kept beside them.
         sync: The same for code without an event loop.
     """
@@ -51,6 +56,7 @@ class Engine:
         self.unknown = Unknowns(services)
         self.audit = Audit(services, anchor, self._seal)
         self.artifacts = Artifacts(services)
+        self.runs = Runs(services)
         self.sync = SyncEngine(self)
         self._s = services
         self._load = load
@@ -70,13 +76,31 @@ class Engine:
             StoreError: The database cannot be used.
         """
         await self._s.store.open()
-        self._open = True
         try:
+            await self._check_keys()
+            self._s.thread.open()
             await self._maintenance.start()
         except BaseException:
             await self._s.store.close()
             raise
+        self._open = True
         return self
+
+    async def _check_keys(self) -> None:
+        """The keys of effects depend on the key file: with another one, everything would happen again.
+
+        Raises:
+            ConfigError: The database was made with other keys.
+        """
+        for name, mine in (
+            ("keys.index", self._s.keyring.index_key_id),
+            ("keys.public", self._s.keyring.public_key_id),
+        ):
+            if await self._s.store.remember(name, mine) != mine:
+                raise ConfigError(
+                    "the database was made with other keys than those of the key file; restore that file. All "
+                    "processes that share a database share it: with other keys, what is done would be done again"
+                )
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -89,10 +113,20 @@ class Engine:
         if not self._open:
             return
         self._open = False
-        self._s.thread.close()
-        await self._s.recorder.drain()
-        await self._maintenance.stop()
-        await self._s.store.close()
+        try:
+            await self._settled()
+            self._s.thread.close()
+            await self._s.recorder.drain()
+            await self._maintenance.stop()
+        finally:
+            await self._s.store.close()
+
+    async def _settled(self) -> None:
+        """A call whose handler has ended should not become unknown only because its engine closes."""
+        for _ in range(int(self._s.limits.close_grace_s / _SETTLE_POLL_S)):
+            if not self._s.passing:
+                return
+            await asyncio.sleep(_SETTLE_POLL_S)
 
     # -- tools ----------------------------------------------------------------------------------------
 
@@ -132,8 +166,10 @@ class Engine:
             ConfigError: The engine is not open.
             asyncio.CancelledError: The task was cancelled. A started effect is settled first, as unknown if need be.
         """
+        if not isinstance(call, ToolCall) or not isinstance(caller, Caller):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError("call: pass a ToolCall and a Caller")
         passage = Passage(
-            call=call,
+            call=_clean(call),
             caller=caller,
             call_id=new_id("call"),
             world=self._now(),
@@ -144,8 +180,8 @@ class Engine:
         )
         try:
             result = await perform(passage, self._s)
-        except Exception:
-            return self._fault(passage)
+        except Exception as error:
+            return await self._fault(passage, error)
         if passage.entry is not None and passage.spec.stage == "draft":
             self.registry.mark_used(passage.spec.name, passage.spec.version)
         return result
@@ -168,11 +204,15 @@ class Engine:
         Raises:
             NotFoundError: No such call in `by`'s tenant.
         """
+        return await self._resume(call_id, by, self._s.limits.wait_s)
+
+    async def _resume(self, call_id: str, by: Caller, wait_s: float) -> ToolResult:
         world = self._now()
         record = await self._s.store.get_call(by.tenant, call_id)
         if record is None:
-            raise NotFoundError(f"there is no call {call_id!r}")
-        return await self._resumption.resume(record, by, world)
+            wrong_kind = " (that is an approval's id; a call's begins with call_)" if call_id.startswith("apr_") else ""
+            raise NotFoundError(f"there is no call {call_id!r}{wrong_kind}")
+        return await self._resumption.resume(record, by, world, wait_s=wait_s)
 
     async def wait(self, call_id: str, *, by: Caller, timeout_s: float) -> ToolResult:
         """Resumes the call as soon as it is decided; after `timeout_s` seconds gives what there is.
@@ -183,7 +223,7 @@ class Engine:
         deadline = self._s.clock.monotonic() + timeout_s
         while True:
             changed = self._changed
-            result = await self.resume(call_id, by=by)
+            result = await self._resume(call_id, by, min(_POLL_S, max(0.0, deadline - self._s.clock.monotonic())))
             left_s = deadline - self._s.clock.monotonic()
             if result.status != "pending" or left_s <= 0:
                 return result
@@ -201,6 +241,8 @@ class Engine:
         Raises:
             ConfigError: There is no such event.
         """
+        if event not in ("tool.pre", "tool.post"):
+            raise ConfigError(f"hook: there is no event {event!r}; write @engine.hook('tool.pre') or 'tool.post'")
         if self._hooks is None:
             self._hooks = Hooks()
             self._s.interceptors.append(self._hooks)
@@ -270,25 +312,25 @@ class Engine:
             self._changed.set()
             self._changed = asyncio.Event()
 
-    def _fault(self, p: Passage) -> ToolResult:
-        """A fault of the engine's own. What may have started is unknown."""
-        _log.exception("call %s failed inside the engine", p.call_id)
-        status = "error"
-        if p.record is not None and p.record.status in OPEN:
-            self._s.owed.append(
-                Move(
-                    tenant=p.caller.tenant,
-                    call_id=p.record.call_id,
-                    expect=("running",),
-                    expect_owner=self._s.owner,
-                    to="unknown",
-                    error_code="TOOL_OUTCOME_UNKNOWN",
-                )
-            )
-            status = "unknown"
-        error = tool_error(
-            "TOOL_OUTCOME_UNKNOWN" if status == "unknown" else "TOOL_ERROR",
-            f"`{p.call.name}` failed inside the engine; the details are in the operator's log. Do not repeat the call.",
+    async def _fault(self, p: Passage, error: Exception) -> ToolResult:
+        """A fault of this package's own: told as the ledger has it, recorded, and never a detail to the model."""
+        _log.error(
+            "call %s failed inside the engine: %s", p.call_id, worded(p, self._s, error), exc_info=_frames(error)
+        )
+        problem(p, self._s, "engine", error)
+        status: ResultStatus = "error"
+        with contextlib.suppress(Exception):
+            record = None if p.record is None else await self._s.store.get_call(p.caller.tenant, p.record.call_id)
+            if record is not None:
+                status = "unknown" if record.status in OPEN else cast("ResultStatus", record.status)
+        with contextlib.suppress(Exception):
+            await self._s.recorder.soon(trace(p, self._s, "call.refused", status=status, error_code="TOOL_ERROR"))
+        code: Code = "TOOL_OUTCOME_UNKNOWN" if status == "unknown" else "TOOL_ERROR"
+        what = "Its effect has happened. " if status == "ok" else ""
+        error_value = tool_error(
+            code,
+            f"`{p.call.name}` failed inside the engine; the details are in the operator's log. {what}"
+            "Do not repeat the call; report the failure.",
             tool=p.call.name,
         )
         return ToolResult(
@@ -297,10 +339,21 @@ class Engine:
             name=p.call.name,
             version=p.call.version,
             status=status,
-            content=error.message,
-            error=error,
+            content=error_value.message,
+            error=error_value,
             is_error=True,
         )
+
+
+def _clean(call: ToolCall) -> ToolCall:
+    """Names that no database refuses. The id stays as the model wrote it: only it pairs the result with the call."""
+    version = None if call.version is None else storable(call.version)
+    return msgspec.structs.replace(call, name=storable(call.name), version=version)
+
+
+def _frames(error: Exception) -> tuple[type[Exception], Exception, TracebackType | None]:
+    """Where it happened, without what it said: that may hold arguments."""
+    return type(error), Exception("see the line above"), error.__traceback__
 
 
 __all__ = ["Engine"]

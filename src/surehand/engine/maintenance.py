@@ -1,47 +1,62 @@
-"""What an engine does by itself: beats, finds the work of the dead, ends expired questions, seals the audit."""
+"""What an engine does by itself: finds the work of the dead, ends expired questions, seals the audit."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from ..approval import Approval
 from ..audit import Anchor, Checkpoint, checkpoint, link
-from ..errors import SurehandError
+from ..ledger import CallRecord
 from ..pipeline import Services
 from ..pipeline.trace import record_row
 from ..pipeline.unknown import recover_one, settle_by_check
 from ..ports import Move
+from .heart import Heart
 
 _BATCH = 100
 _SEALED_AT_ONCE = 128
 """Calls wait for the same writer: a longer batch would hold them up for longer."""
+_log = logging.getLogger("surehand.engine")
 
 
 class Maintenance:
-    """One task per engine. Everything it does is conditional, so any number of engines may do it at once."""
+    """One task per engine, and its heartbeat. Everything here is conditional: any number of engines may do it at once.
+
+    Each step, and each item of a step, fails for itself: one bad row never keeps the engine from the rest.
+    """
 
     def __init__(self, services: Services, anchor: Anchor) -> None:
         self._s = services
         self._anchor = anchor
+        self._heart = Heart(services.store, services.clock, services.owner, every_s=services.limits.lease_s / 4)
         self._task: asyncio.Task[None] | None = None
         self._sealing = asyncio.Lock()
 
     async def start(self) -> None:
-        """Does everything once, then goes on in the background."""
+        """Says that this process is alive, does everything once, then goes on in the background.
+
+        Raises:
+            StoreError: The first heartbeat could not be written.
+        """
+        await self._s.store.beat(self._s.owner, self._s.clock.now_us())
+        self._heart.start()
         await self._once()
         self._task = asyncio.create_task(self._forever(), name="surehand-maintenance")
 
     async def stop(self) -> None:
-        """Ends the task and seals what there is."""
+        """Ends the task and seals what there is. Never raises."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
             self._task = None
-        await self._pay()
-        await self.seal()
+        await self._guarded("pay", self._pay)
+        await self._guarded("seal", self.seal)
+        await self._heart.stop()
 
     async def seal(self) -> None:
         """Chains and signs all unsealed rows, and repeats the checkpoints outside the database."""
@@ -62,64 +77,90 @@ class Maintenance:
         return checkpoint(self._s.keyring, tenant, seq, chain, self._s.clock.now_us())
 
     async def _forever(self) -> None:
-        pause_s = self._s.limits.lease_s / 3
         while True:
-            await asyncio.sleep(pause_s)
-            try:
-                await self._once()
-            except SurehandError as error:
-                self._s.emit("engine.problem", where="maintenance", problem=self._s.redactor.text(str(error)))
+            await asyncio.sleep(self._s.limits.lease_s / 3)
+            await self._once()
 
     async def _once(self) -> None:
-        await self._s.store.beat(self._s.owner, self._s.clock.now_us())
-        await self._pay()
-        await self._recover()
-        await self._expire()
-        await self.seal()
+        await self._guarded("pay", self._pay)
+        await self._guarded("recover", self._recover)
+        await self._guarded("expire", self._expire)
+        await self._guarded("seal", self.seal)
+
+    async def _guarded(self, where: str, step: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await step()
+        except Exception as error:
+            text = self._s.redactor.text(f"{type(error).__name__}: {error}")
+            _log.warning("maintenance: %s failed: %s", where, text)
+            self._s.emit("engine.problem", where=f"maintenance: {where}", problem=text)
 
     async def _pay(self) -> None:
-        """Makes the changes that the store did not take when they were due."""
-        while self._s.owed:
-            await self._s.store.move(self._s.owed[0])
-            self._s.owed.pop(0)
+        """Makes the changes that the store did not take when they were due. One that fails waits behind the others."""
+        for move in [self._s.owed.pop(0) for _ in range(len(self._s.owed))]:
+            try:
+                await self._s.store.move(move)
+            except Exception:
+                self._s.owed.append(move)
+                raise
 
     async def _recover(self) -> None:
-        before_us = self._s.clock.now_us() - int(self._s.limits.lease_s * 1_000_000)
-        for record in await self._s.store.orphans(before_us, limit=_BATCH):
-            found = await recover_one(self._s, record)
-            if found.status == "unknown":
-                await settle_by_check(self._s, found, self._s.world)
+        now_us = self._s.clock.now_us()
+        for record in await self._s.store.orphans(now_us=now_us, silent_us=self._s.lease_us, limit=_BATCH):
+            if record.owner != self._s.owner:
+                await self._guarded("recover", partial(self._recover_one, record, "its process is gone"))
+        for record in await self._s.store.running_of(self._s.owner, limit=_BATCH):
+            lost = record.call_id not in self._s.passing and now_us - (record.started_us or 0) > self._s.lease_us
+            if lost:
+                await self._guarded("recover", partial(self._recover_one, record, "its task is gone"))
+
+    async def _recover_one(self, record: CallRecord, why: str) -> None:
+        found = await recover_one(self._s, record, why=why)
+        if found.status == "unknown":
+            await settle_by_check(self._s, found, self._s.world)
 
     async def _expire(self) -> None:
         for approval in await self._s.store.expired_approvals(self._s.clock.now_us(), limit=_BATCH):
-            await expire(self._s, approval)
+            await self._guarded("expire", partial(expire, self._s, approval))
 
 
 async def expire(s: Services, approval: Approval) -> None:
     """Ends a question whose time is over. Nothing is ever approved by waiting."""
-    await s.store.move(
-        Move(
-            tenant=approval.tenant,
-            call_id=approval.call_id,
-            expect=("waiting", "ready"),
-            to="denied",
-            error_code="APPROVAL_EXPIRED",
-            finished_us=s.clock.now_us(),
-            release_key=True,
-            approval=(approval.approval_id, ("open", "approved"), "expired"),
-            audit=(
-                record_row(
-                    s,
-                    "approval.ended",
-                    tenant=approval.tenant,
-                    call_id=approval.call_id,
-                    run_id=None,
-                    approval_id=approval.approval_id,
-                    name=approval.name,
-                    version=approval.version,
-                    status="expired",
-                    error_code="APPROVAL_EXPIRED",
-                ),
-            ),
-        )
+    row = record_row(
+        s,
+        "approval.ended",
+        tenant=approval.tenant,
+        call_id=approval.call_id,
+        run_id=None,
+        approval_id=approval.approval_id,
+        name=approval.name,
+        version=approval.version,
+        status="expired",
+        error_code="APPROVAL_EXPIRED",
     )
+    ended = Move(
+        tenant=approval.tenant,
+        call_id=approval.call_id,
+        expect=("waiting", "ready"),
+        to="denied",
+        error_code="APPROVAL_EXPIRED",
+        finished_us=s.clock.now_us(),
+        release_key=True,
+        approval=(approval.approval_id, ("open", "approved"), "expired"),
+        audit=(row,),
+    )
+    if await s.store.move(ended):
+        return
+    call = await s.store.get_call(approval.tenant, approval.call_id)
+    if call is not None and call.status not in ("waiting", "ready"):
+        # The call does not wait any more; the question still has to end.
+        await s.store.move(
+            Move(
+                tenant=approval.tenant,
+                call_id=approval.call_id,
+                expect=(call.status,),
+                to=call.status,
+                approval=(approval.approval_id, ("open", "approved"), "expired"),
+                audit=(row,),
+            )
+        )

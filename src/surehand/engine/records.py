@@ -10,6 +10,7 @@ from ..call import Artifact
 from ..errors import NotAllowedError, NotFoundError
 from ..ledger import CallRecord
 from ..pipeline import Services
+from ..pipeline.stored import own_caller
 from ..policy import Deny
 from ..types import Caller
 
@@ -33,8 +34,14 @@ class Audit:
 
         Returns:
             One report a tenant; what is wrong is in `findings`, `ok` says whether there is any.
+
+        Raises:
+            NotFoundError: Neither the database nor the anchor knows the tenant.
         """
-        wanted = [tenant] if tenant is not None else await self._tenants()
+        known = await self._tenants()
+        if tenant is not None and tenant not in known:
+            raise NotFoundError(f"nothing is recorded of a tenant {tenant!r}")
+        wanted = known if tenant is None else [tenant]
         return [await self._verify(one) for one in wanted]
 
     async def _tenants(self) -> list[str]:
@@ -48,12 +55,15 @@ class Audit:
         anchored = await asyncio.to_thread(self._anchor.read, tenant)
         verification = Verification(tenant, key=self._s.keyring.verify_key, anchored=anchored)
         after = 0
-        while page := await store.list_audit(tenant, after_seq=after, order="chain", limit=_PAGE):
-            after = page[-1].seq or after + _PAGE
-            if after > verification.last_signed:
-                verification.add_checkpoints(await store.checkpoints(tenant, after_seq=verification.last_signed))
+        while True:
+            page = await store.list_audit(tenant, after_seq=after, order="chain", limit=_PAGE)
+            signed = verification.last_signed
+            if not page or (page[-1].seq or 0) > signed:
+                verification.add_checkpoints(await store.checkpoints(tenant, after_seq=signed))
             verification.add(page)
-        verification.add_checkpoints(await store.checkpoints(tenant, after_seq=verification.last_signed))
+            after = after if not page else page[-1].seq or after + _PAGE
+            if not page and verification.last_signed == signed:
+                break  # nothing was sealed while the last page was read
         verification.add_unsealed(await store.unsealed(tenant))
         return verification.report()
 
@@ -117,7 +127,7 @@ class Artifacts:
     async def _is_for(self, by: Caller, call_id: str) -> bool:
         record = await self._s.store.get_call(by.tenant, call_id)
         if record is not None:
-            return by.same_person(record.caller)
+            return by.same_person(own_caller(self._s, record))
         await self._s.recorder.drain()
         rows = await self._s.store.list_audit(by.tenant, call_id=call_id)
         return bool(rows) and explain_call(rows).caller.get("id") == by.id

@@ -67,6 +67,9 @@ class SyncEngine:
         if self._loop is None:
             work.close()
             raise ConfigError("the engine is not open; use `with engine.sync as hand:`")
+        if _in_a_loop():
+            work.close()
+            raise ConfigError("engine.sync blocks, and this is an event loop's thread; await the engine's own methods")
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def _stop(self) -> None:
@@ -76,3 +79,11 @@ class SyncEngine:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..errors import ConfigError, NotAllowedError, NotFoundError
 from ..ledger import CallRecord
 from ..pipeline import Services
-from ..pipeline.unknown import settle_by_check, settle_done, settle_not_done
+from ..pipeline.stored import own_caller
+from ..pipeline.unknown import may_still_run, settle_by_check, settle_done, settle_not_done
 from ..policy import Allow
 from ..spec import Done, NotDone
 from ..types import Caller
@@ -31,8 +32,11 @@ class Unknowns:
 
         Raises:
             NotFoundError: There is no such call in the caller's tenant.
+            NotAllowedError: It is somebody else's, and policy does not let the caller resolve calls of this tool.
         """
         record = await self._find(call_id, by)
+        if not by.same_person(own_caller(self._s, record)):
+            self._may(by, record)
         return await settle_by_check(self._s, record, self._s.world) if record.status == "unknown" else record
 
     async def resolve(self, call_id: str, outcome: Done | NotDone, *, by: Caller, evidence: str) -> CallRecord:
@@ -51,7 +55,11 @@ class Unknowns:
         self._may(by, record)
         if record.status != "unknown":
             raise NotFoundError(f"call {call_id!r} is {record.status}, not unknown")
-        words = self._s.redactor.text(evidence)
+        words = self._s.redactor.polish(evidence, 1000)
+        if isinstance(outcome, NotDone) and await may_still_run(self._s, record):
+            raise ConfigError(
+                f"resolve: a handler of {call_id} may still run; wait until it has ended, or its process has"
+            )
         if isinstance(outcome, Done):
             entry = self._s.world.catalog.resolve(record.name, record.version)
             tool = None if entry is None else entry.tool

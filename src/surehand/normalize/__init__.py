@@ -1,7 +1,8 @@
 """What came out of a tool, in the words that a model and a person may read. Pure."""
 
 from . import failures
+from .budget import Unwritable
 from .text import cap, display
-from .value import Value, read_value
+from .value import LIMIT_BYTES, LIMIT_NODES, Value, read_value
 
-__all__ = ["Value", "cap", "display", "failures", "read_value"]
+__all__ = ["LIMIT_BYTES", "LIMIT_NODES", "Unwritable", "Value", "cap", "display", "failures", "read_value"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ..approval import Approval, Shown, Vote, digest
+from ..redact import MARK
 from ..types import Requirement
+from .events import redactor_of
 from .passage import Passage
 from .services import Services, new_id
 from .trace import caller_facts, seal_json
@@ -28,13 +30,19 @@ def ask(p: Passage, s: Services, needs: tuple[Requirement, ...], *, now_us: int)
         requester=p.caller.id,
         name=p.spec.name,
         version=p.spec.version,
-        digest=digest(p.spec, p.final, p.caller, needs),
+        digest=keyed_digest(p, s, needs),
         needs=needs,
         shown=seal_json(s, shown, tenant=p.caller.tenant, call_id=call_id, what="shown"),
         shown_hash=s.keyring.keyed_hash([p.spec.id, shown.arguments, shown.injected, shown.written, shown.caller]),
         created_us=now_us,
         expires_us=now_us + int(s.limits.approval_ttl_s * 1_000_000),
     )
+
+
+def keyed_digest(p: Passage, s: Services, needs: tuple[Requirement, ...]) -> str:
+    """The digest, keyed: whoever can write the database cannot make one up."""
+    plain = digest(p.spec, p.final, p.caller, needs, idempotency_key=p.idempotency_key)
+    return s.keyring.keyed_hash(["approval", plain])
 
 
 def vote_seal(s: Services, approval: Approval, vote: Vote) -> str:
@@ -46,6 +54,8 @@ def vote_seal(s: Services, approval: Approval, vote: Vote) -> str:
             approval.approval_id,
             approval.call_id,
             approval.digest,
+            approval.requester,
+            approval.expires_us,
             vote.approver,
             vote.verdict,
             list(vote.groups),
@@ -55,4 +65,5 @@ def vote_seal(s: Services, approval: Approval, vote: Vote) -> str:
 
 
 def _readable(p: Passage, s: Services, arguments: dict[str, Any]) -> dict[str, Any]:
-    return cast("dict[str, Any]", s.redactor.value(arguments, p.spec.parameters, names=True))
+    shown: Any = redactor_of(p, s).value(arguments, p.spec.parameters, names=True)
+    return cast("dict[str, Any]", shown) if isinstance(shown, dict) else dict.fromkeys(arguments, MARK)

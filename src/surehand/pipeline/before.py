@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
+from typing import Any
 
+from ..runners import Job, Raised, Returned
 from ..schema import ParseFailure, parse_arguments
 from ..spec.hashes import content_hash
-from ..types import Requirement
+from ..types import Requirement, group_names
 from .events import problem
-from .interceptor import AskPerson, Block, Interceptor, Modify, Proposed, as_verdicts, settled
+from .interceptor import AskPerson, Block, Modify, Proposed, as_verdicts
 from .passage import Passage, Stop
 from .services import Services
+
+_REASON_CHARS = 500
 
 
 async def before(p: Passage, s: Services) -> Stop | None:
@@ -19,8 +24,7 @@ async def before(p: Passage, s: Services) -> Stop | None:
     for interceptor in s.interceptors:
         name = interceptor.name or type(interceptor).__name__
         try:
-            async with asyncio.timeout(s.limits.hook_timeout_s):
-                verdict = await settled(interceptor.before(proposed(p)))
+            verdict = await run_hook(s, partial(interceptor.before, proposed(p)))
             verdicts = () if isinstance(verdict, Block) else as_verdicts(verdict)
         except Exception as error:
             return _failed(p, s, name, error)
@@ -28,10 +32,28 @@ async def before(p: Passage, s: Services) -> Stop | None:
         if isinstance(verdict, Block):
             return p.refuse("HOOK_BLOCKED", verdict.reason or f"`{name}` blocked this call.", status="denied")
         for one in verdicts:
-            stop = _apply(p, s, interceptor, one)
+            stop = _apply(p, s, name, one)
             if stop is not None:
                 return stop
     return None
+
+
+class HookError(Exception):
+    """An interceptor raised, took too long, or wanted to end more than its call."""
+
+
+async def run_hook(s: Services, call: Callable[[], Any]) -> Any:
+    """Runs one interceptor's method in a task of its own, so that nothing it does ends the call's task.
+
+    Raises:
+        HookError: It did not return in time.
+    """
+    ended = await s.inline.run(Job(call=call, timeout_s=s.limits.hook_timeout_s, late=lambda ended: None))
+    if isinstance(ended, Returned):
+        return ended.value
+    if isinstance(ended, Raised):
+        raise HookError(f"it raised {type(ended.error).__name__}") from ended.error
+    raise HookError(f"it took longer than {s.limits.hook_timeout_s:g} s")
 
 
 def proposed(p: Passage) -> Proposed:
@@ -45,19 +67,18 @@ def proposed(p: Passage) -> Proposed:
     )
 
 
-def _apply(p: Passage, s: Services, interceptor: Interceptor, verdict: Modify | AskPerson) -> Stop | None:
-    name = interceptor.name or type(interceptor).__name__
+def _apply(p: Passage, s: Services, name: str, verdict: Modify | AskPerson) -> Stop | None:
     if isinstance(verdict, AskPerson):
-        if not verdict.approvers.strip():
-            return _failed(p, s, name, ValueError("AskPerson names no approvers"))
-        p.hook_asks.append(
-            Requirement(
-                policy_id=f"hook:{name}",
-                group=verdict.approvers,
-                reason=verdict.reason,
-                policy_hash=content_hash([name, verdict.approvers, verdict.reason]),
+        reason = s.redactor.polish(verdict.reason, _REASON_CHARS)
+        for group in group_names(verdict.approvers):
+            p.hook_asks.append(
+                Requirement(
+                    policy_id=f"hook:{name}",
+                    group=group,
+                    reason=reason,
+                    policy_hash=content_hash([name, group, reason]),
+                )
             )
-        )
         return None
     changed = parse_arguments(verdict.arguments, limits=s.limits.arguments)
     if isinstance(changed, ParseFailure):
@@ -66,8 +87,8 @@ def _apply(p: Passage, s: Services, interceptor: Interceptor, verdict: Modify | 
     return None
 
 
-def _failed(p: Passage, s: Services, name: str, error: Exception) -> Stop:
-    problem(p, s, f"before of {name}", error)
+def _failed(p: Passage, s: Services, name: str, error: BaseException) -> Stop:
+    problem(p, s, f"before of {name}", error.__cause__ or error)
     return p.refuse(
         "HOOK_BLOCKED",
         f"A check before `{p.spec.name}` failed, so the call was not made. Do not repeat it; report the failure.",

@@ -9,9 +9,11 @@ from ..policy import Ask
 from ..ports import Claim, Existing, Move
 from .ask import ask
 from .events import tell
+from .output import display_text
 from .passage import Passage, Stop
 from .services import Services
-from .trace import StoredArguments, seal_json, storable, stored_outcome, stored_result, trace
+from .stored import answer, for_reader
+from .trace import StoredArguments, seal_json, storable, trace
 from .unknown import recover_one, settle_by_check
 
 _ROUNDS = 3
@@ -29,16 +31,23 @@ async def claim(p: Passage, s: Services) -> Stop | None:
         )
     key = None if parts is None else s.keyring.keyed_hash(parts)
     p.idempotency_key = key or p.call_id
-    p.args_hash = s.keyring.keyed_hash(p.arguments)
+    p.args_hash = s.keyring.keyed_hash(p.final)
+    asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
+    if asks and await s.store.count_open_approvals(p.caller.tenant) >= s.limits.open_approvals:
+        return p.refuse("RATE_LIMITED", "Too many questions wait for people already; try again when some are answered.")
     for _ in range(_ROUNDS):
         order = _order(p, s, key)
+        s.passing.add(p.call_id)
         try:
             existing = await s.store.claim(order)
         except SurehandError:
-            return _no_record(p, s, order.record)
+            return _no_record(p, s, order)
         if existing is None:
             p.record = order.record
-            return pending(order.record) if order.approval is not None else _started(p, s)
+            if order.approval is not None:
+                return pending(order.record)
+            tell(p, s, "call.started", display=display_text(p, s))
+            return None
         stop = await _answer(p, s, existing)
         if stop is not None:
             return stop
@@ -69,7 +78,13 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         status="waiting" if approval else "running",
         arguments=seal_json(
             s,
-            StoredArguments(written=p.written or {}, arguments=p.arguments, final=p.final),
+            StoredArguments(
+                written=p.written or {},
+                arguments=p.arguments,
+                final=p.final,
+                caller=p.caller,
+                idempotency_key=p.idempotency_key,
+            ),
             tenant=p.caller.tenant,
             call_id=call_id,
             what="arguments",
@@ -90,10 +105,6 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
     return Claim(record=record, approval=approval, audit=(row,), now_us=now_us)
 
 
-def _started(p: Passage, s: Services) -> None:
-    tell(p, s, "call.started")
-
-
 def pending(record: CallRecord) -> Stop:
     """A call that is in somebody else's hands."""
     return Stop(status="pending", approval_id=record.approval_id, of=record)
@@ -102,7 +113,7 @@ def pending(record: CallRecord) -> Stop:
 async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
     """What the call that is already there says; `None` if the claim may be tried again."""
     record = existing.record
-    alive = (existing.owner_seen_us or 0) >= s.clock.now_us() - int(s.limits.lease_s * 1_000_000)
+    alive = record.owner == s.owner or (existing.owner_silent_us is not None and existing.owner_silent_us < s.lease_us)
     match meaning(record, args_hash=p.args_hash, owner_alive=alive):
         case "conflict":
             return _conflict(p, record)
@@ -111,28 +122,19 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
         case "duplicate":
             return _duplicate(p, record)
         case "replay":
-            return replay(p, s, record)
+            stored = await answer(s, record, p.world)
+            return Stop(status="ok", replay=for_reader(s, p.caller, record, stored, p.world), of=record)
         case "unknown":
             if record.status == "running":
                 record = await recover_one(s, record)
             if record.status == "unknown":
                 record = await settle_by_check(s, record, p.world)
-            return unknown(p, record) if record.status == "unknown" else None
+            return unknown(record) if record.status == "unknown" else None
 
 
-def replay(p: Passage, s: Services, record: CallRecord) -> Stop:
-    """The stored result. One that was settled by evidence has none yet: it is shaped from the outcome."""
-    if record.result is not None:
-        stored = stored_result(s, record)
-        if stored.status == record.status:  # else evidence came later than the result
-            return Stop(status="ok", replay=stored, of=record)
-    p.record, p.outcome = record, stored_outcome(s, record)
-    return Stop(status="ok", of=record)
-
-
-def unknown(p: Passage, record: CallRecord) -> Stop:
+def unknown(record: CallRecord) -> Stop:
     """Nobody knows yet, and nobody guesses."""
-    return Stop(status="unknown", error=failures.outcome_unknown(p.spec, "lost"), of=record)
+    return Stop(status="unknown", error=failures.unknown_of(record.name, record.version, "lost"), of=record)
 
 
 def _conflict(p: Passage, record: CallRecord) -> Stop:
@@ -152,16 +154,23 @@ def _duplicate(p: Passage, record: CallRecord) -> Stop:
     )
 
 
-def _no_record(p: Passage, s: Services, record: CallRecord) -> Stop:
+def _no_record(p: Passage, s: Services, order: Claim) -> Stop:
     """Nothing was done. Should the row have been written after all, it is taken back when the store is there."""
+    record, approval = order.record, order.approval
+    p.record = record
     s.owed.append(
         Move(
             tenant=record.tenant,
             call_id=record.call_id,
-            expect=("running", "waiting"),
+            expect=(record.status,),
+            expect_started_us=record.started_us,
             to="error",
             error_code="TOOL_UNAVAILABLE",
+            finished_us=s.clock.now_us(),
             release_key=True,
+            approval=None if approval is None else (approval.approval_id, ("open",), "stale"),
+            audit=(trace(p, s, "call.refused", status="error", error_code="TOOL_UNAVAILABLE"),),
         )
     )
+    p.record = None
     return Stop(status="error", error=failures.unavailable(p.spec, "the record of it could not be written"))

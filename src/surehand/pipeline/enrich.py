@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from copy import deepcopy
 
-from ..errors import BusinessError
+from ..errors import BusinessError, Unavailable
 from ..normalize import failures
 from ..runners import Job, Raised, Returned
 from ..spec import DATA_SOURCES
+from ..spec.tool_spec import is_async
 from ..types import Caller
-from .events import problem
+from .events import problem, redactor_of
 from .passage import Passage, Stop
 from .services import Services
 
@@ -22,14 +22,16 @@ async def enrich(p: Passage, s: Services) -> Stop | None:
     check = p.entry.tool.check
     if check is None:
         return None
-    runner = s.inline if inspect.iscoroutinefunction(check) else s.thread
+    runner = s.inline if is_async(check) else s.thread
     arguments = deepcopy(p.final)
     ended = await runner.run(Job(call=lambda: check(arguments), timeout_s=p.spec.timeout_s, late=lambda ended: None))
     if isinstance(ended, Returned):
         return None
     if isinstance(ended, Raised) and isinstance(ended.error, BusinessError):
-        return Stop(status="error", error=failures.business(p.spec, ended.error, s.redactor))
-    problem(p, s, "check", ended.error if isinstance(ended, Raised) else repr(ended))
+        return Stop(status="error", error=failures.business(p.spec, ended.error, redactor_of(p, s)))
+    if not isinstance(ended, Raised) or isinstance(ended.error, Unavailable):
+        return Stop(status="error", error=failures.unavailable(p.spec, "its check could not be made in time"))
+    problem(p, s, "check", ended.error)
     return Stop(status="error", error=failures.crashed(p.spec, started=False))
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..event import EventKind
+from ..redact import Redactor
 from .passage import Passage
 from .services import Services
+from .trace import storable
+
+_TEXT_CHARS = 2000
 
 
 def tell(p: Passage, s: Services, kind: EventKind, **data: Any) -> None:
@@ -17,7 +21,7 @@ def tell(p: Passage, s: Services, kind: EventKind, **data: Any) -> None:
         kind,
         caller=p.caller,
         call_id=p.call_id if p.record is None else p.record.call_id,
-        tool_call_id=p.call.id,
+        tool_call_id=storable(p.call.id),
         name=p.call.name if p.entry is None else p.spec.name,
         run_id="" if p.run is None else p.run.run_id,
         position=0 if p.run is None else p.run.position,
@@ -27,5 +31,30 @@ def tell(p: Passage, s: Services, kind: EventKind, **data: Any) -> None:
 
 def problem(p: Passage, s: Services, where: str, error: BaseException | str) -> None:
     """Something went wrong that the operator should know; the text is redacted."""
-    text = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    tell(p, s, "engine.problem", where=where, problem=s.redactor.text(text))
+    tell(p, s, "engine.problem", where=where, problem=worded(p, s, error))
+
+
+def worded(p: Passage, s: Services, error: BaseException | str) -> str:
+    """An error in words for the operator, without the secrets of this call."""
+    if isinstance(error, str):
+        return redactor_of(p, s).polish(error, _TEXT_CHARS)
+    try:
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # an exception of the user's may do anything when it is asked for its text
+        text = type(error).__name__
+    return redactor_of(p, s).polish(text, _TEXT_CHARS)
+
+
+def redactor_of(p: Passage, s: Services) -> Redactor:
+    """A redactor that also knows the secret arguments of this call."""
+    if p.redactor is None:
+        secrets = (
+            []
+            if p.entry is None
+            else [
+                *s.redactor.secrets_in(p.arguments, p.spec.parameters),
+                *(s.redactor.secrets_in(p.written or {}, p.spec.parameters) if p.written is not p.arguments else ()),
+            ]
+        )
+        p.redactor = s.redactor.with_known(secrets) if secrets else s.redactor
+    return p.redactor

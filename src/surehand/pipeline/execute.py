@@ -11,14 +11,15 @@ from typing import Any
 
 import msgspec
 
+from ..audit import AuditRow
 from ..call import CallContext
 from ..errors import BusinessError, HandlerError, OutcomeUnknown, Unavailable
-from ..normalize import failures, read_value
-from ..redact import clean_text
+from ..normalize import Unwritable, failures, read_value
+from ..ports import Move
 from ..runners import Ended, Interrupted, Job, NotStarted, Raised, Returned, TimedOut
 from ..spec import Tool, ToolSpec
 from ..types import Caller
-from .events import problem, tell
+from .events import problem, redactor_of, tell, worded
 from .passage import Outcome, Passage
 from .services import Services
 from .trace import trace
@@ -32,36 +33,71 @@ async def execute(p: Passage, s: Services) -> None:
         p.started_us = s.clock.now_us()
     p.idempotency_key = p.idempotency_key or p.call_id
     deadline = s.clock.monotonic() + p.spec.timeout_s
+    confirmed_us = p.started_us
     attempt = 0
     while True:
         attempt += 1
+        if p.record is not None and s.clock.now_us() - confirmed_us > s.lease_us // 2:
+            confirmed_us = s.clock.now_us()
+            if not await _still_ours(p, s):
+                p.outcome = _judge(p, s, NotStarted("another process has taken the call over"), attempt)
+                return
         ended = await _attempt(p, s, deadline)
         outcome = _judge(p, s, ended, attempt)
         wait_s = _wait_before_next(p.spec, ended, attempt)
-        if wait_s is None or s.clock.monotonic() + wait_s >= deadline or (p.stop is not None and p.stop.done()):
+        if wait_s is None or s.clock.monotonic() + wait_s >= deadline or _given_up(p):
             p.outcome = outcome
             return
         await asyncio.sleep(wait_s)
+
+
+def _given_up(p: Passage) -> bool:
+    return p.stop is not None and p.stop.done()
+
+
+async def _still_ours(p: Passage, s: Services) -> bool:
+    """Whether nobody has taken the call from this process while it was held up: suspended, or short of time."""
+    assert p.record is not None
+    return await s.store.move(
+        Move(
+            tenant=p.record.tenant,
+            call_id=p.record.call_id,
+            expect=("running",),
+            expect_owner=s.owner,
+            expect_started_us=p.started_us,
+            to="running",
+        )
+    )
 
 
 async def _attempt(p: Passage, s: Services, deadline: float) -> Ended:
     assert p.entry is not None
     tool = p.entry.tool
     left_s = deadline - s.clock.monotonic()
-    leave = await s.gate.enter(p.spec.name if p.spec.sequential else None, timeout_s=left_s)
+    leave = await s.gate.enter(p.spec.name if p.spec.sequential else None, timeout_s=left_s, stop=p.stop)
     if leave is None:
-        return NotStarted("no place was free in time")
+        return NotStarted("no place was free in time", cancelled=_given_up(p))
     try:
         call = _thunk(p, s, tool, deadline)
-    except ValueError as error:  # the arguments that were validated do not fit the handler's types
+    except Exception as error:
         leave()
-        return Raised(error)
+        problem(p, s, "binding arguments", error)
+        return NotStarted("its arguments could not be bound")
+    call_id = p.call_id
+    s.handlers[call_id] += 1
+
+    def released() -> None:
+        s.handlers[call_id] -= 1
+        if not s.handlers[call_id]:
+            del s.handlers[call_id]
+        leave()
+
     job = Job(
         call=call,
         timeout_s=max(deadline - s.clock.monotonic(), 0.001),
         stop=p.stop,
         late=lambda ended: _late(p, s, ended),
-        released=leave,
+        released=released,
     )
     return await s.runner(tool).run(job)
 
@@ -77,12 +113,13 @@ def _thunk(p: Passage, s: Services, tool: Tool, deadline: float) -> Callable[[],
         logger=logging.LoggerAdapter(_log, {"call_id": p.call_id, "tool": p.spec.name}),
     )
     p.context = context
-    text = msgspec.json.encode(p.arguments)
     if tool.raw:
-        return lambda: tool.handler(context, text.decode())
+        whole = msgspec.json.encode(p.final).decode()
+        return lambda: tool.handler(context, whole)
+    text = msgspec.json.encode(p.arguments)
     arguments = msgspec.json.decode(text) if tool.bind is None else tool.bind(text)
     given = {name: _injection(source, context, p.caller) for name, source in p.spec.injected.items()}
-    return lambda: tool.handler(**arguments, **given)
+    return lambda: tool.handler(**{**arguments, **given})
 
 
 def _injection(source: str, context: CallContext, caller: Caller) -> Any:
@@ -101,7 +138,7 @@ def _progress(p: Passage, s: Services) -> Callable[[str], None]:
     loop = asyncio.get_running_loop()
 
     def progress(text: str) -> None:
-        said = s.redactor.text(clean_text(str(text)))
+        said = redactor_of(p, s).polish(text, 500)
         # a closed loop: nobody listens any more
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(lambda: tell(p, s, "call.progress", text=said))
@@ -115,38 +152,55 @@ def _judge(p: Passage, s: Services, ended: Ended, attempt: int) -> Outcome:
     match ended:
         case Returned(value):
             return _returned(p, s, value, attempt)
+        case NotStarted(_, cancelled=True):
+            return Outcome(status="cancelled", error=failures.cancelled(spec), attempt=attempt)
         case NotStarted(why):
             return Outcome(status="error", error=failures.unavailable(spec, why), attempt=attempt)
         case TimedOut():
-            return _cut_short(spec, Outcome(status="error", error=failures.timed_out(spec), attempt=attempt), "timeout")
+            return cut_short(spec, Outcome(status="error", error=failures.timed_out(spec), attempt=attempt), "timeout")
         case Interrupted():
             cancelled = Outcome(status="cancelled", error=failures.cancelled(spec), attempt=attempt)
-            return _cut_short(spec, cancelled, "cancelled")
-        case Raised(BusinessError() as error):
-            return Outcome(status="error", error=failures.business(spec, error, s.redactor), attempt=attempt)
-        case Raised(Unavailable()):
-            return Outcome(status="error", error=failures.unavailable(spec, "upstream"), attempt=attempt)
+            return cut_short(spec, cancelled, "cancelled")
         case Raised(error):
-            _report(p, s, error)
-            lost = isinstance(error, OutcomeUnknown)
-            said = failures.unavailable(spec, "its answer was lost") if lost else failures.crashed(spec)
-            return _cut_short(spec, Outcome(status="error", error=said, attempt=attempt), "lost" if lost else "error")
+            return _raised(p, s, error, attempt)
 
 
-def _cut_short(spec: ToolSpec, harmless: Outcome, cause: str) -> Outcome:
+def _raised(p: Passage, s: Services, error: BaseException, attempt: int) -> Outcome:
+    spec = p.spec
+    if isinstance(error, BusinessError):
+        said = failures.business(spec, error, redactor_of(p, s))
+        return Outcome(status="error", error=said, attempt=attempt)
+    if isinstance(error, Unavailable):
+        return Outcome(status="error", error=failures.unavailable(spec, "upstream"), attempt=attempt)
+    _report(p, s, error)
+    lost = isinstance(error, OutcomeUnknown)
+    said = failures.unavailable(spec, "its answer was lost") if lost else failures.crashed(spec)
+    return cut_short(spec, Outcome(status="error", error=said, attempt=attempt), "lost" if lost else "error")
+
+
+def cut_short(spec: ToolSpec, harmless: Outcome, cause: str) -> Outcome:
     """The outcome where the effect may have happened: unknown, unless repeating it is harmless."""
     if spec.repeatable:
         return harmless
     return Outcome(status="unknown", error=failures.outcome_unknown(spec, cause), attempt=harmless.attempt)
 
 
+def fault(p: Passage, s: Services, error: BaseException) -> Outcome:
+    """The outcome where this package itself failed after the claim, or was stopped."""
+    _report(p, s, error)
+    stopped = isinstance(error, asyncio.CancelledError)
+    said = failures.cancelled(p.spec) if stopped else failures.crashed(p.spec)
+    harmless = Outcome(status="cancelled" if stopped else "error", error=said)
+    return cut_short(p.spec, harmless, "cancelled" if stopped else "error")
+
+
 def _returned(p: Passage, s: Services, value: Any, attempt: int) -> Outcome:
     assert p.entry is not None
     try:
-        read = read_value(value, p.entry.tool)
-    except (TypeError, ValueError) as error:
-        _report(p, s, error)
-        said = failures.output_invalid(p.spec, "it cannot be written as JSON")
+        read = read_value(value, p.entry.tool, limit_bytes=s.limits.artifact_bytes)
+    except Unwritable as error:
+        problem(p, s, "result", error.__cause__ or error)
+        said = failures.output_invalid(p.spec, str(error))
         return Outcome(status="ok", error=said, attempt=attempt)
     return Outcome(status="ok", value=read, attempt=attempt)
 
@@ -171,15 +225,33 @@ def _wait_before_next(spec: ToolSpec, ended: Ended, attempt: int) -> float | Non
 
 def _report(p: Passage, s: Services, error: BaseException) -> None:
     """The operator's log gets the whole text, redacted; the model gets none of it."""
-    text = s.redactor.text(f"{type(error).__name__}: {error}")
+    text = worded(p, s, error)
     if not isinstance(error, HandlerError):
         _log.error("%s failed in call %s: %s", p.spec.id, p.call_id, text)
     problem(p, s, "handler", text)
 
 
 def _late(p: Passage, s: Services, ended: Ended) -> None:
-    """A handler that had been given up has ended. It is evidence for whoever settles the call, never a result."""
-    what = "returned" if isinstance(ended, Returned) else "raised"
-    row = trace(p, s, "call.late", status=what)
-    future = asyncio.ensure_future(s.store.record([row]))
+    """A handler that had been given up has ended. It is evidence for whoever settles the call, never a result.
+
+    From here on "not done" can be believed: nobody is left who could still do it.
+    """
+    row = trace(p, s, "call.late", status="returned" if isinstance(ended, Returned) else "raised")
+    work = s.store.record([row]) if p.record is None else _let_go(p, s, row)
+    future = asyncio.ensure_future(work)
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+async def _let_go(p: Passage, s: Services, row: AuditRow) -> None:
+    assert p.record is not None
+    move = Move(
+        tenant=p.record.tenant,
+        call_id=p.record.call_id,
+        expect=("unknown",),
+        expect_owner=s.owner,
+        to="unknown",
+        release_owner=True,
+        audit=(row,),
+    )
+    if not await s.store.move(move):
+        await s.store.record([row])

@@ -11,7 +11,12 @@ from typing import Any, Literal, TypeAlias
 from ..call import ToolResult
 from ..errors import ConfigError
 from ..spec import ToolSpec
-from ..types import Caller
+from ..types import Caller, group_names
+
+
+def _require(verdict: object, name: str, value: object, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{type(verdict).__name__}: {name} must be a {kind.__name__}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,9 @@ class Block:
 
     reason: str
 
+    def __post_init__(self) -> None:
+        _require(self, "reason", self.reason, str)
+
 
 @dataclass(frozen=True, slots=True)
 class Modify:
@@ -27,13 +35,22 @@ class Modify:
 
     arguments: dict[str, Any]
 
+    def __post_init__(self) -> None:
+        _require(self, "arguments", self.arguments, dict)
+
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
     """A person of this group must say yes, besides whoever policy asks."""
 
     approvers: str
+    """A role, or several with commas: each must say yes."""
     reason: str
+
+    def __post_init__(self) -> None:
+        _require(self, "approvers", self.approvers, str)
+        _require(self, "reason", self.reason, str)
+        group_names(self.approvers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +59,18 @@ class Withhold:
 
     reason: str
 
+    def __post_init__(self) -> None:
+        _require(self, "reason", self.reason, str)
+
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """After the call: the model gets this text instead; structured data is dropped."""
 
     content: str
+
+    def __post_init__(self) -> None:
+        _require(self, "content", self.content, str)
 
 
 Before: TypeAlias = Block | Modify | AskPerson | tuple[Modify | AskPerson, ...] | None

@@ -28,7 +28,7 @@ from .authorize import authorize
 from .before import before
 from .claim import claim
 from .enrich import enrich
-from .execute import execute
+from .execute import execute, fault
 from .parse import parse
 from .passage import Passage, Stop
 from .resolve import resolve
@@ -47,10 +47,11 @@ async def perform(p: Passage, s: Services) -> ToolResult:
     if stop is None and p.spec.read_only and isinstance(p.decision, Allow):
         try:
             await execute(p, s)
+            return await shape(p, s, None)
         except asyncio.CancelledError:
             note_cancelled(p, s)
             raise
-    elif stop is None:
+    if stop is None:
         stop = await _to_the_end(p, _effect(p, s))
     return await shape(p, s, stop)
 
@@ -72,15 +73,29 @@ async def _prepare(p: Passage, s: Services) -> Stop | None:
 
 
 async def _effect(p: Passage, s: Services) -> Stop | None:
-    return await claim(p, s) or await _run(p, s)
+    try:
+        return await claim(p, s) or await _run(p, s)
+    finally:
+        s.passing.discard(p.call_id)
 
 
 async def _approved(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
-    return await start(p, s, stop) or await _run(p, s)
+    try:
+        return await start(p, s, stop) or await _run(p, s)
+    finally:
+        s.passing.discard(p.call_id)
 
 
 async def _run(p: Passage, s: Services) -> Stop | None:
-    await execute(p, s)
+    """From here on the call is ours and running: whatever happens, it is settled."""
+    try:
+        await execute(p, s)
+    except asyncio.CancelledError as error:
+        p.outcome = fault(p, s, error)
+        await asyncio.shield(settle(p, s))
+        raise
+    except Exception as error:
+        p.outcome = fault(p, s, error)
     return await settle(p, s)
 
 

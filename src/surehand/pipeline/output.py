@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, cast
 
 from ..call import Artifact, ResultStatus, ToolResult
 from ..errors import ToolError
 from ..normalize import Value, cap, display, failures
 from ..ports import StoredArtifact
+from .events import redactor_of
 from .passage import Passage
 from .services import Services, new_id
 
@@ -23,8 +24,9 @@ async def outcome_result(p: Passage, s: Services) -> ToolResult:
         error = _check_output(p, value)
     if error is not None or value is None:
         return make_result(p, s, outcome.status, error.message if error else "Done.", error=error)
-    structured = s.redactor.value(value.structured, p.spec.output_schema)
-    text = s.redactor.text(value.text)
+    redactor = redactor_of(p, s)
+    structured = redactor.value(value.structured, p.spec.output_schema)
+    text = redactor.text(value.text)
     artifacts: list[StoredArtifact] = [_artifact(p, s, media_type, body) for media_type, body in value.attachments]
     if len(text) > s.limits.result_chars:
         whole = _artifact(p, s, "text/plain; charset=utf-8", text.encode())
@@ -50,7 +52,8 @@ def _check_output(p: Passage, value: Value) -> ToolError | None:
     violations = p.entry.output.errors(value.text if value.structured is None else value.structured)
     if not violations:
         return None
-    return failures.output_invalid(p.spec, f"at {violations[0].path}: {violations[0].message}")
+    # Not the message: it quotes the value, which is what is being withheld.
+    return failures.output_invalid(p.spec, f"at {violations[0].path} it is not {violations[0].expected}")
 
 
 def make_result(
@@ -84,7 +87,10 @@ def display_text(p: Passage, s: Services) -> str:
     """The tool's display text for people, filled in."""
     if p.entry is None:
         return p.call.name
-    return s.redactor.text(display(p.spec.display, p.spec.name, p.arguments))
+    if not p.spec.display:
+        return p.spec.name
+    shown: Any = redactor_of(p, s).value(p.arguments, p.spec.parameters, names=True)
+    return display(p.spec.display, p.spec.name, cast("dict[str, Any]", shown) if isinstance(shown, dict) else {})
 
 
 def _artifact(p: Passage, s: Services, media_type: str, body: bytes) -> StoredArtifact:

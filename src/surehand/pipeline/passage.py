@@ -13,6 +13,7 @@ from ..errors import Code, ToolError, tool_error
 from ..ledger import CallRecord
 from ..normalize import Value
 from ..policy import Decision
+from ..redact import Redactor
 from ..registry import Entry
 from ..schema import Coercion
 from ..spec import ToolSpec
@@ -73,6 +74,8 @@ class Passage:
     """Interceptors whose `before` completed: their `after` runs, in reverse."""
     hook_asks: list[Requirement] = field(default_factory=list[Requirement])
     # 4 enrich
+    redactor: Redactor | None = None
+    """Knows the secret arguments of this call; made when it is first needed, after 3."""
     injected: dict[str, Any] = field(default_factory=dict[str, Any])
     final: dict[str, Any] = field(default_factory=dict[str, Any])
     """Exactly what policies judge, people approve and the handler gets."""

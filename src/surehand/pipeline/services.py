@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -76,10 +77,19 @@ class Services:
     """Of this engine, as `Move.owner` knows it."""
     interceptors: list[Interceptor] = field(default_factory=list[Interceptor])
     sinks: list[Sink] = field(default_factory=list[Sink])
+    passing: set[str] = field(default_factory=set[str])
+    """Calls that this engine is running: between claim or start, and settle."""
+    handlers: Counter[str] = field(default_factory=Counter[str])
+    """Handlers of calls that have not really ended, those included that were given up."""
     owed: list[Move] = field(default_factory=list[Move])
     """Changes that the store did not take; made when it is there again."""
     read_only_records: Literal["after", "before"] = "after"
     """Whether the record of a read-only call is durable before its result is returned."""
+
+    @property
+    def lease_us(self) -> int:
+        """How long a process may be silent before it counts as dead."""
+        return int(self.limits.lease_s * 1_000_000)
 
     def runner(self, tool: Tool) -> Runner:
         """The runner that a tool's contract asks for."""

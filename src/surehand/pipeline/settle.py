@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
+from .events import problem
 from .passage import Outcome, Passage, Stop
 from .services import Services
 from .trace import seal_json, trace
@@ -15,46 +18,52 @@ async def settle(p: Passage, s: Services) -> Stop | None:
     record, outcome = p.record, p.outcome
     assert record is not None
     assert outcome is not None
-    move = settlement(p, s, outcome)
+    move = _settlement(p, s, outcome)
     try:
         if await s.store.move(move):
             return None
+        await s.store.record([trace(p, s, "call.late", status=outcome.status)])
     except SurehandError:
         s.owed.append(move)
-    else:
-        await s.store.record([trace(p, s, "call.late", status=outcome.status)])
     p.outcome = None
-    return Stop(status="unknown", error=failures.outcome_unknown(p.spec, "lost"), of=record)
+    return Stop(status="unknown", error=failures.unknown_of(record.name, record.version, "lost"), of=record)
 
 
-def settlement(p: Passage, s: Services, outcome: Outcome) -> Move:
+def _settlement(p: Passage, s: Services, outcome: Outcome) -> Move:
     """The change from running to how the call ended."""
     record = p.record
     assert record is not None
     now_us = s.clock.now_us()
     settled = outcome.status
-    done = settled == "ok"
+    code = None if outcome.error is None else outcome.error.code
     return Move(
         tenant=record.tenant,
         call_id=record.call_id,
         expect=("running",),
         expect_owner=s.owner,
+        expect_started_us=p.started_us,
         to="unknown" if settled == "pending" else settled,
+        release_owner=record.call_id not in s.handlers,
         attempt=outcome.attempt,
-        outcome=seal_json(s, outcome, tenant=record.tenant, call_id=record.call_id, what="outcome"),
-        error_code=None if outcome.error is None else outcome.error.code,
+        outcome=_sealed(p, s, outcome),
+        error_code=code,
         finished_us=now_us,
-        key_expires_us=now_us + int(p.spec.key_retention_s * 1_000_000) if done else None,
+        key_expires_us=now_us + int(p.spec.key_retention_s * 1_000_000) if settled == "ok" else None,
         release_key=settled in ("error", "cancelled"),
         audit=(
-            trace(
-                p,
-                s,
-                "call.settled",
-                status=settled,
-                attempt=outcome.attempt,
-                finished_us=now_us,
-                error_code=None if outcome.error is None else outcome.error.code,
-            ),
+            trace(p, s, "call.settled", status=settled, attempt=outcome.attempt, finished_us=now_us, error_code=code),
         ),
     )
+
+
+def _sealed(p: Passage, s: Services, outcome: Outcome) -> bytes:
+    """The outcome, or, if it cannot be written down, that it was so: its status is what counts."""
+    record = p.record
+    assert record is not None
+    try:
+        return seal_json(s, outcome, tenant=record.tenant, call_id=record.call_id, what="outcome")
+    except Exception as error:
+        problem(p, s, "settle", error)
+        said = failures.output_invalid(p.spec, "it cannot be written as JSON")
+        p.outcome = msgspec.structs.replace(outcome, value=None, error=said)
+        return seal_json(s, p.outcome, tenant=record.tenant, call_id=record.call_id, what="outcome")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
+from typing import Any, cast
 
 import msgspec
 
@@ -11,29 +13,58 @@ from ..call import ToolResult
 from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
-from .before import proposed
-from .events import problem, tell
-from .interceptor import Rewrite, Withhold, settled
+from .before import proposed, run_hook
+from .events import problem, redactor_of, tell
+from .interceptor import Rewrite, Withhold
 from .output import display_text, make_result, outcome_result
 from .passage import Passage, Stop
 from .services import Services
-from .trace import seal_json, trace
+from .trace import seal_json, storable, trace
+
+_MESSAGE_CHARS = 4000
+_DISPLAY_CHARS = 300
+_MARK_CHARS = 200
+"""Room for the mark that says what a cap left out."""
 
 
 async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
     """Makes the result of a call, however it ended."""
     if stop is not None and stop.replay is not None:
-        result = msgspec.structs.replace(stop.replay, tool_call_id=p.call.id)
+        result = msgspec.structs.replace(stop.replay, tool_call_id=p.call.id, replayed=True)
         await _note_replay(p, s, stop)
-    elif stop is None or p.outcome is not None:
-        result = await _record(p, s, await _after(p, s, await outcome_result(p, s)), stop)
     else:
-        result = _stopped(p, s, stop)
+        result = await _outcome(p, s) if stop is None else _stopped(p, s, stop)
         if result.status != "pending":
-            result = await _record(p, s, await _after(p, s, result), stop)
-    result = _for_caller(p, stop, result)
+            result = await _record(p, s, _polished(p, s, await _after(p, s, result)), stop)
     _tell(p, s, result)
     return result
+
+
+async def _outcome(p: Passage, s: Services) -> ToolResult:
+    """Whatever goes wrong with showing it, a done effect is told as done."""
+    assert p.outcome is not None
+    try:
+        return await outcome_result(p, s)
+    except Exception as error:
+        problem(p, s, "shape", error)
+        withheld = failures.output_invalid(p.spec, "it could not be prepared or kept")
+        return make_result(p, s, p.outcome.status, withheld.message, error=withheld)
+
+
+def _polished(p: Passage, s: Services, result: ToolResult) -> ToolResult:
+    """The last look at everything that a model or a person reads: clean, without secrets, within bounds."""
+    redactor = redactor_of(p, s)
+    error = result.error
+    if error is not None:
+        details = cast("dict[str, Any]", redactor.value(error.details))
+        message = redactor.polish(error.message, _MESSAGE_CHARS)
+        error = msgspec.structs.replace(error, message=message, details=details)
+    return msgspec.structs.replace(
+        result,
+        content=redactor.polish(result.content, s.limits.result_chars + _MARK_CHARS) or "(empty)",
+        error=error,
+        display=redactor.polish(result.display, _DISPLAY_CHARS),
+    )
 
 
 def _tell(p: Passage, s: Services, result: ToolResult) -> None:
@@ -68,7 +99,7 @@ def _stopped(p: Passage, s: Services, stop: Stop) -> ToolResult:
         name=p.call.name if p.entry is None else p.spec.name,
         version=p.call.version if p.entry is None else p.spec.version,
         status=stop.status,
-        content=s.redactor.text(content),
+        content=content,
         error=error,
         is_error=stop.status not in ("pending", "ok"),
         approval_id=stop.approval_id,
@@ -87,35 +118,15 @@ async def _note_replay(p: Passage, s: Services, stop: Stop) -> None:
         problem(p, s, "record", "a replay could not be recorded")
 
 
-def _for_caller(p: Passage, stop: Stop | None, result: ToolResult) -> ToolResult:
-    """What an earlier call answers is a replay; its content is for the caller who made that call."""
-    if stop is None or stop.of is None or (stop.replay is None and p.outcome is None):
-        return result
-    result = msgspec.structs.replace(result, replayed=True)
-    return result if p.caller.same_person(stop.of.caller) else withheld(result)
-
-
-def withheld(result: ToolResult) -> ToolResult:
-    """The same result without what only the call's own caller may read."""
-    return msgspec.structs.replace(
-        result,
-        content=f"`{result.name}` was already called by somebody else (call {result.call_id}: {result.status}); "
-        "what it returned is shown to that caller only.",
-        structured=None,
-        artifacts=(),
-    )
-
-
 async def _after(p: Passage, s: Services, result: ToolResult) -> ToolResult:
     """`after` in reverse, for those whose `before` completed. One that fails withholds the content."""
     for interceptor in reversed(p.passed):
         try:
-            async with asyncio.timeout(s.limits.hook_timeout_s):
-                verdict = await settled(interceptor.after(proposed(p), result))
+            verdict = await run_hook(s, partial(interceptor.after, proposed(p), result))
             if verdict is not None and not isinstance(verdict, Withhold | Rewrite):
                 raise TypeError(f"an interceptor returned {type(verdict).__name__}")
         except Exception as error:
-            problem(p, s, "after", error)
+            problem(p, s, "after", error.__cause__ or error)
             verdict = Withhold("a check of it failed")
         if isinstance(verdict, Rewrite):
             result = msgspec.structs.replace(result, content=verdict.content or "(empty)", structured=None)
@@ -129,7 +140,7 @@ async def _after(p: Passage, s: Services, result: ToolResult) -> ToolResult:
 
 async def _record(p: Passage, s: Services, result: ToolResult, stop: Stop | None) -> ToolResult:
     """Keeps the result for replays, and the record of it. A read that cannot be recorded is not given."""
-    ran = stop is None or p.outcome is not None
+    ran = stop is None
     row = trace(
         p,
         s,
@@ -158,12 +169,13 @@ async def _record(p: Passage, s: Services, result: ToolResult, stop: Stop | None
 def _keep(p: Passage, s: Services, result: ToolResult, row: AuditRow) -> Move:
     assert p.record is not None
     assert result.status != "pending"
+    kept = msgspec.structs.replace(result, tool_call_id=storable(result.tool_call_id))
     return Move(
         tenant=p.record.tenant,
         call_id=p.record.call_id,
         expect=(result.status,),
         to=result.status,
-        result=seal_json(s, result, tenant=p.record.tenant, call_id=p.record.call_id, what="result"),
+        result=seal_json(s, kept, tenant=p.record.tenant, call_id=p.record.call_id, what="result"),
         audit=(row,),
     )
 

@@ -5,21 +5,27 @@ A call that nobody was asked about is started by the transaction of stage 6: not
 
 from __future__ import annotations
 
-from ..approval import Approval, digest, is_met
+from ..approval import Approval, is_met
 from ..errors import Code, SurehandError, tool_error
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Move
+from ..spec.hashes import content_hash
 from ..types import SELF, Requirement
-from .ask import ask, vote_seal
+from .ask import ask, keyed_digest, vote_seal
 from .claim import pending
 from .events import tell
+from .output import display_text
 from .passage import Passage, Stop
 from .services import Services
-from .trace import trace
+from .trace import stored_arguments, trace
 
 _STILL_TRUE: frozenset[Code] = frozenset({"POLICY_DENIED", "TOOL_NOT_FOUND", "HOOK_BLOCKED", "TOOL_BUSINESS_ERROR"})
 """Refusals of stages 1 to 5 that mean the same after an approval. Any other means that something moved."""
+
+
+_NOT_NOW: frozenset[Code] = frozenset({"TOOL_UNAVAILABLE", "TOOL_ERROR"})
+"""A check that could not be made says nothing: the call stays ready, the yes is kept."""
 
 
 async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
@@ -32,6 +38,8 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
     """
     record = p.record
     assert record is not None
+    if stop is not None and stop.error is not None and stop.error.code in _NOT_NOW:
+        return stop
     if stop is not None:
         kept = stop.error is not None and stop.error.code in _STILL_TRUE
         return await _end(p, s, stop if kept else _stale(p, "its arguments or checks are not the same any more"))
@@ -40,9 +48,11 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
     if stored is None or stored.status != "approved":
         return pending(record)
     if needs and _question(needs) != _question(stored.needs):
+        if content_hash(p.final) != content_hash(stored_arguments(s, record).final):
+            return await _end(p, s, _stale(p, "its arguments changed, and policy asks something else now"))
         return await _ask_again(p, s, needs)
-    if digest(p.spec, p.final, p.caller, needs) != stored.digest:
-        return await _end(p, s, _stale(p, "the tool, its arguments, the policies or the caller changed"))
+    if keyed_digest(p, s, needs) != stored.digest or s.clock.now_us() >= stored.expires_us:
+        return await _end(p, s, _stale(p, "the tool, its arguments, the hooks, the policies or the caller changed"))
     if not _counted_here(p, s, stored):
         return await _end(p, s, _stale(p, "its answers were not given through an engine that has the keys"))
     return await _start(p, s)
@@ -54,7 +64,7 @@ def _counted_here(p: Passage, s: Services, stored: Approval) -> bool:
         own = vote.approver == p.caller.id
         if vote.seal != vote_seal(s, stored, vote) or any((group == SELF) != own for group in vote.groups):
             return False
-    return is_met(stored.needs, stored.votes)
+    return bool(stored.votes) and bool(stored.needs) and is_met(stored.needs, stored.votes)
 
 
 def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str]]:
@@ -67,8 +77,6 @@ async def _start(p: Passage, s: Services) -> Stop | None:
     assert record.approval_id is not None
     now_us = s.clock.now_us()
     p.started_us = now_us
-    p.idempotency_key = record.idempotency_key
-    p.args_hash = record.args_hash
     move = Move(
         tenant=record.tenant,
         call_id=record.call_id,
@@ -81,12 +89,13 @@ async def _start(p: Passage, s: Services) -> Stop | None:
         audit=(trace(p, s, "call.started"),),
     )
     try:
+        s.passing.add(record.call_id)
         if not await s.store.move(move):
             return pending(record)
     except SurehandError:
         s.owed.append(_take_back(move))
         return Stop(status="error", error=failures.unavailable(p.spec, "its start could not be recorded"))
-    tell(p, s, "call.started")
+    tell(p, s, "call.started", display=display_text(p, s))
     return None
 
 
@@ -97,6 +106,7 @@ def _take_back(move: Move) -> Move:
         call_id=move.call_id,
         expect=("running",),
         expect_owner=move.owner,
+        expect_started_us=move.started_us,
         to="ready",
         approval=(move.approval[0], ("consumed",), "approved"),
     )

@@ -27,6 +27,10 @@ class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
     """As validated."""
     final: dict[str, Any]
     """With the injected ones: what ran, or would."""
+    caller: Caller
+    """Who made the call, where nobody can change it."""
+    idempotency_key: str
+    """What the handler is given."""
 
 
 def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from ..call import Status
 from ..errors import tool_error
 from ..ledger import CallRecord
-from ..normalize import read_value
+from ..normalize import Unwritable, failures, read_value
 from ..ports import Move
 from ..runners import Job, Raised, Returned
 from ..spec import Done, NotDone, Tool
+from ..spec.tool_spec import is_async
 from ..types import Caller
 from ..view import World
 from .passage import Outcome
@@ -21,7 +21,7 @@ from .trace import record_row, seal_json, stored_arguments
 CHECK_TIMEOUT_S = 30.0
 
 
-async def recover_one(s: Services, record: CallRecord) -> CallRecord:
+async def recover_one(s: Services, record: CallRecord, *, why: str = "its process is gone") -> CallRecord:
     """Takes a running call from a dead process. What may be repeated is free again, the rest is unknown.
 
     Returns:
@@ -37,25 +37,47 @@ async def recover_one(s: Services, record: CallRecord) -> CallRecord:
             call_id=record.call_id,
             expect=("running",),
             expect_owner=record.owner,
+            expect_started_us=record.started_us,
             to=to,
             error_code=code,
             finished_us=s.clock.now_us(),
             release_key=repeatable,
-            audit=(_row(s, "call.recovered", record, status=to, error_code=code, evidence="its process is gone"),),
+            audit=(_row(s, "call.recovered", record, status=to, error_code=code, evidence=why),),
         )
     )
     return await s.store.get_call(record.tenant, record.call_id) or record
 
 
+async def is_alive(s: Services, owner: str | None) -> bool:
+    """Whether the process that has a call is alive, as far as anybody can tell. This one always is."""
+    if owner is None:
+        return False
+    if owner == s.owner:
+        return True
+    silent_us = await s.store.silence(owner, now_us=s.clock.now_us())
+    return silent_us is not None and silent_us < s.lease_us
+
+
+async def may_still_run(s: Services, record: CallRecord) -> bool:
+    """Whether a handler that was given up may still have its effect: then nobody can say that it did not."""
+    if record.owner == s.owner:
+        return record.call_id in s.handlers
+    return await is_alive(s, record.owner)
+
+
 async def settle_by_check(s: Services, record: CallRecord, world: World) -> CallRecord:
-    """Asks the tool's `status_check` about an unknown call. No check, no answer, a failing check: it stays unknown."""
+    """Asks the tool's `status_check` about an unknown call. No check, no answer, a failing check: it stays unknown.
+
+    "Not done" is believed only when no handler of the call is left that could still do it.
+    """
     entry = world.catalog.resolve(record.name, record.version)
     if entry is None or entry.tool.status_check is None:
         return record
+    ended = not await may_still_run(s, record)  # before the check: what ends after it may have done it after it
     evidence = await _ask(s, entry.tool, record)
     if isinstance(evidence, Done):
         return await settle_done(s, record, evidence, tool=entry.tool, by=None, words="status check: done")
-    if isinstance(evidence, NotDone):
+    if isinstance(evidence, NotDone) and ended:
         return await settle_not_done(s, record, by=None, words="status check: not done")
     return record
 
@@ -63,21 +85,23 @@ async def settle_by_check(s: Services, record: CallRecord, world: World) -> Call
 async def _ask(s: Services, tool: Tool, record: CallRecord) -> Any:
     check = tool.status_check
     assert check is not None
-    arguments = stored_arguments(s, record).final
-    key = record.idempotency_key
-    runner = s.inline if inspect.iscoroutinefunction(check) else s.thread
+    stored = stored_arguments(s, record)
+    runner = s.inline if is_async(check) else s.thread
     ended = await runner.run(
-        Job(call=lambda: check(arguments, key), timeout_s=CHECK_TIMEOUT_S, late=lambda ended: None)
+        Job(
+            call=lambda: check(stored.final, stored.idempotency_key),
+            timeout_s=CHECK_TIMEOUT_S,
+            late=lambda ended: None,
+        )
     )
     if isinstance(ended, Returned):
         return ended.value
-    problem = f"{type(ended.error).__name__}: {ended.error}" if isinstance(ended, Raised) else type(ended).__name__
     s.emit(
         "engine.problem",
         call_id=record.call_id,
         name=record.name,
         where="status_check",
-        problem=s.redactor.text(problem),
+        problem=type(ended.error).__name__ if isinstance(ended, Raised) else type(ended).__name__,
     )
     return None
 
@@ -86,8 +110,11 @@ async def settle_done(
     s: Services, record: CallRecord, evidence: Done, *, tool: Tool | None, by: Caller | None, words: str
 ) -> CallRecord:
     """The effect happened: the call becomes `ok`, its result is what the evidence says."""
-    value = read_value(evidence.result, tool)
-    outcome = Outcome(status="ok", value=value, attempt=record.attempt)
+    try:
+        outcome = Outcome(status="ok", value=read_value(evidence.result, tool), attempt=record.attempt)
+    except Unwritable as why:
+        error = failures.output_withheld(record.name, record.version, str(why))
+        outcome = Outcome(status="ok", error=error, attempt=record.attempt)
     now_us = s.clock.now_us()
     retention_s = 30 * 86_400.0 if tool is None else tool.spec.key_retention_s
     await s.store.move(

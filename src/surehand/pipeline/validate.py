@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from ..schema import Coercion
 from ..spec.hashes import canonical_json
 from .passage import Passage, Stop
@@ -25,14 +23,16 @@ def validate(p: Passage, s: Services) -> Stop | None:
             *(f"{v.path}: {v.message}" for v in violations),
             violations=[{"path": v.path, "expected": v.expected, "allowed": v.allowed} for v in violations],
         )
-    tool = p.entry.tool
-    if tool.bind is not None and tool.canonical is not None:
-        try:
-            typed = tool.canonical(tool.bind(msgspec.json.encode(arguments)))
-        except ValueError as error:
-            return _wrong(p, str(error))
-        coercions += _differences(arguments, typed)
-        arguments = typed
+    try:
+        read = p.entry.tool.as_read(arguments)
+    except ValueError as error:
+        return _wrong(p, str(error))
+    if read is not arguments:
+        violations = validator.errors(read)
+        if violations:
+            return _wrong(p, *(f"{v.path}: {v.message}" for v in violations))
+        coercions += _differences(arguments, read)
+        arguments = read
     p.arguments, p.coercions = arguments, coercions
     return None
 

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import get_args
 
+from ..types import Idempotency, Risk, Stage
 from .entities import CONTEXT, SYSTEM, TOOL, USER
 from .rules import Rule
-from .syntax import Path, groups_compared, has_on
+from .syntax import Path, groups_compared, has_on, literals_beside
 
 _KNOWN = {"principal": frozenset(USER), "resource": frozenset(TOOL), "context": frozenset({*CONTEXT, "arguments"})}
+_CLOSED: dict[str, tuple[str, ...]] = {
+    "risk": get_args(Risk),
+    "idempotency": get_args(Idempotency),
+    "stage": get_args(Stage),
+}
+"""Attributes of a tool with a closed set of values: a policy that compares one with another never does anything."""
 _WHOLE: frozenset[Path] = frozenset({(), ("arguments",)})
 
 
@@ -31,9 +39,17 @@ def misuse(rule: Rule) -> Iterable[str]:
     for path in sorted(rule.reads.presence):
         if path[0] == "run" and path[1:] not in ((), ("state",)):
             yield f"context.{'.'.join(path)} does not exist; write context.run.state"
+    yield from _values(rule)
     yield from _entities(rule)
     if not rule.scope.plain and rule.scope.names == frozenset():
         yield "it never applies: action and resource name different things; name the call of a tool and that tool"
+
+
+def _values(rule: Rule) -> Iterable[str]:
+    for name, allowed in _CLOSED.items():
+        for value in sorted(literals_beside(rule.template.clauses, (name,)) - set(allowed)):
+            hint = suggested(value, allowed) or f"it is one of {', '.join(allowed)}"
+            yield f'resource.{name} is never "{value}"; {hint}'
 
 
 def _entities(rule: Rule) -> Iterable[str]:

@@ -8,13 +8,13 @@ from typing import Any, Final, Literal, TypeAlias
 from ..errors import PolicyError
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
-from ..types import Caller
+from ..types import Caller, group_names
 from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
 from .entities import OF_THE_SYSTEM, user_entity
 from .judge import judged
-from .rules import Rule, is_group_name, read_rules
+from .rules import Rule, read_rules
 from .slices import Kind, Slices
 from .sources import BUILTIN_GROUP, PolicySource, builtin_source
 from .values import cache_key, forged_key
@@ -104,7 +104,7 @@ class Policies:
         """
         texts = tuple(sources)
         builtin = builtin_source(approver_group, irreversible)
-        if not is_group_name(approver_group) or approver_group == SELF:
+        if not _is_role(approver_group):
             raise PolicyError([f"approver_group: {approver_group!r} cannot approve for others; name a role"])
         rules, problems = read_rules(builtin, texts)
         scopes, wrong = _tenant_scopes(tenant_scopes or {})
@@ -208,7 +208,26 @@ class Policies:
                 missing = sorted(needed.difference(scopes))
                 if missing and not (whose == "tenant" and caller.tenant not in self._tenant_scopes):
                     lacking.append(f"the {whose} lacks the permission {', '.join(missing)}")
-        return lacking or [f"no policy permits {_DOING[kind]}"]
+        if lacking or kind in ("view", "call", "listed"):
+            return lacking or [f"no policy permits {_DOING[kind]}"]
+        permits = self._slices.target(kind, spec).slice.rules.values()
+        return [f"no policy permits {_DOING[kind]}{_role_hint(permits, caller)}"]
+
+
+def _is_role(group: str) -> bool:
+    try:
+        return group_names(group) == (group,) and group != SELF
+    except ValueError:
+        return False
+
+
+def _role_hint(rules: Iterable[Rule], caller: Caller) -> str:
+    """Which role would do, where each permit asks for one that the caller does not have."""
+    roles = [rule.role for rule in rules if rule.effect == "permit"]
+    known = sorted({role for role in roles if role is not None})
+    if not known or None in roles or not set(known).isdisjoint(caller.roles):
+        return ""
+    return f"; it needs the role {' or '.join(known)}"
 
 
 def _tenant_scopes(given: Mapping[str, Iterable[str]]) -> tuple[dict[str, tuple[str, ...]], list[str]]:

@@ -11,13 +11,14 @@ from typing import Final, Literal
 
 from cedarpy import pst
 
+from ..types import group_names
 from . import cedar
 from .decision import Requirement
+from .hints import syntax_hint
 from .sources import PolicySource, statements
-from .syntax import Reads, Scope, action_names, reads_of, scope_of, widened
+from .syntax import Reads, Scope, action_names, reads_of, role_of, scope_of, widened
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}")
-_GROUP: Final = re.compile(r"[^\s,\"\\][^,\"\\\x00-\x1f]{0,255}")
 _ANNOTATIONS: Final = frozenset({"id", "approvers", "reason", "advice", "description"})
 _OURS: Final = "surehand."
 BUILTIN_IDS: Final = frozenset(
@@ -55,14 +56,14 @@ class Rule:
             for group in self.groups
         )
 
+    @property
+    def role(self) -> str | None:
+        """The role that its head asks the principal to have; `None` if it asks for none."""
+        return role_of(self.template)
+
     def problem(self, what: str) -> str:
         """A line about this policy."""
         return f'{self.source}: policy "{self.id}": {what}'
-
-
-def is_group_name(name: str) -> bool:
-    """Whether a name can stand in `@approvers`."""
-    return bool(_GROUP.fullmatch(name)) and name == name.strip()
 
 
 def read_rules(builtin: PolicySource, sources: Iterable[PolicySource]) -> tuple[list[Rule], list[str]]:
@@ -96,7 +97,7 @@ def _rule(source: str, line: int, text: str, problems: list[str]) -> Rule | None
     try:
         tree = cedar.parse(text)
     except ValueError as error:
-        problems.append(f"{here}: does not parse: {error}; correct the syntax of this policy")
+        problems.append(f"{here}: does not parse: {error}; {syntax_hint(text)}")
         return None
     if tree.templates:
         problems.append(f"{here}: has a slot (?principal or ?resource), so it never applies; name what it is about")
@@ -117,8 +118,13 @@ def _meaning(source: str, text: str, template: pst.Template, problems: list[str]
     groups: tuple[str, ...] = ()
     wrong: list[str] = []
     if "approvers" in notes:
-        groups = tuple(dict.fromkeys(group.strip() for group in notes["approvers"].split(",")))
-        wrong = _approvers_wrong(template, groups)
+        try:
+            groups = group_names(notes["approvers"])
+        except ValueError:
+            wrong.append(
+                '@approvers is empty or names no group; write @approvers("finance") or @approvers("finance, legal")'
+            )
+        wrong += _approvers_wrong(template)
     unknown = sorted(set(notes) - _ANNOTATIONS)
     wrong += [
         f"the annotation @{name} has no meaning here; use {', '.join(sorted(_ANNOTATIONS))}, or a comment"
@@ -150,12 +156,8 @@ def _reason(template: pst.Template, groups: tuple[str, ...]) -> str:
     return f'policy "{template.id}" {verb} it'
 
 
-def _approvers_wrong(template: pst.Template, groups: tuple[str, ...]) -> list[str]:
+def _approvers_wrong(template: pst.Template) -> list[str]:
     wrong: list[str] = []
-    if not all(is_group_name(group) for group in groups):
-        wrong.append(
-            '@approvers is empty or names no group; write @approvers("finance") or @approvers("finance, legal")'
-        )
     if template.effect == "permit":
         wrong.append("@approvers on a permit asks nobody; put it on a forbid that people may lift")
     named = action_names(template.action)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from cedarpy import pst
 
 from .entities import PLAIN, is_group
 
 Path: TypeAlias = tuple[str, ...]
+_COMPARISONS: Final = frozenset({"eq", "not_eq", "contains", "contains_all", "contains_any"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,32 @@ def _resource(resource: pst.PrincipalOrResourceConstraint) -> tuple[str | None, 
     on_tools = type_ is None or str(type_) == "Tool"
     tool = entity.id if on_tools and isinstance(entity, pst.EntityUid) else None
     return tool, on_tools, type_ is None or str(type_) == "System"
+
+
+def role_of(template: pst.Template) -> str | None:
+    """The role that the head of a policy asks the principal to have; `None` if it asks for none."""
+    principal = template.principal
+    entity = principal.entity if isinstance(principal, pst.ScopeIn | pst.ScopeIsIn) else None
+    return entity.id if isinstance(entity, pst.EntityUid) and str(entity.type) == "Role" else None
+
+
+def literals_beside(clauses: tuple[pst.Clause, ...], path: Path) -> set[str]:
+    """The texts that a condition compares an attribute of the resource with: by `==`, `!=` or as members of a set."""
+    found: set[str] = set()
+    stack: list[Any] = list(clauses)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, pst.BinaryOp) and node.op in _COMPARISONS:
+            left, right = _members(node.left), _members(node.right)
+            for here, there in ((left, right), (right, left)):
+                if any(_chain(part) == ("resource", path) for part in here):
+                    found.update(part.value for part in there if isinstance(part, pst.StringLit))
+        stack.extend(children(node))
+    return found
+
+
+def _members(node: object) -> tuple[object, ...]:
+    return node.elements if isinstance(node, pst.Set) else (node,)
 
 
 def widened(template: pst.Template) -> pst.Template:

@@ -2,6 +2,7 @@
 
 from .clock import Clock, SystemClock
 from .resolver import AsStored, CallerResolver
+from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
 from .store import Ballot, Claim, Existing, Move, Store, StoredArtifact
 
 __all__ = [
@@ -12,7 +13,13 @@ __all__ = [
     "Clock",
     "Existing",
     "Move",
+    "RunRecord",
+    "RunSave",
+    "RunStatus",
+    "RunStore",
     "Store",
     "StoredArtifact",
+    "StoredEvent",
     "SystemClock",
+    "TurnRecord",
 ]

@@ -10,6 +10,8 @@ What every implementation guarantees (`surehand.testing.store_contract` checks i
 - Each write starts when the method is called, not when it is awaited, and writes of one process happen in
   the order in which they were called. When too many wait, a write is refused at once with `StoreError`.
 - Ids are unique: a second row under the same id is a `StoreError`.
+- A row that cannot be read, because somebody damaged it, is left out of lists and takes nobody's place in them.
+  Whatever needs that very row, such as `get_call`, is a `StoreError` that names it.
 - Tenant is part of every condition: another tenant's id is not found.
 """
 
@@ -24,14 +26,15 @@ from ..approval import Approval, ApprovalStatus, Counted, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact, Status
 from ..ledger import CallRecord
+from .runs import RunStore
 
 
 class Existing(msgspec.Struct, frozen=True, kw_only=True):
     """A call that is already there under the key of a claim, or as an open unknown of the same arguments."""
 
     record: CallRecord
-    owner_seen_us: int | None
-    """When the process that runs it was last alive: said so, or started this call. `None`: no process has it."""
+    owner_silent_us: int | None
+    """For how long the process that has it has not said that it is alive; `None` if none has it, or it never did."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,8 +57,12 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     expect: tuple[Status, ...]
     """The states from which this is allowed."""
     expect_owner: str | None = None
+    expect_started_us: int | None = None
+    """Which start is meant: a call may be started again after a start that failed."""
     to: Status
     owner: str | None = None
+    release_owner: bool = False
+    """Whether nobody runs it any more, not even a handler that was given up."""
     attempt: int | None = None
     outcome: bytes | None = None
     result: bytes | None = None
@@ -93,7 +100,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(Protocol):
+class Store(RunStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:
@@ -166,11 +173,31 @@ class Store(Protocol):
         ...
 
     def beat(self, owner: str, now_us: int) -> Awaitable[None]:
-        """Says that a process is alive."""
+        """Says that a process is alive.
+
+        A database that several machines share takes its own time, here and wherever silence is measured, not `now_us`:
+        the clocks of two machines differ.
+        """
         ...
 
-    async def orphans(self, seen_before_us: int, *, limit: int = 100) -> list[CallRecord]:
-        """Of all tenants: running calls whose owner was last seen before that."""
+    async def silence(self, owner: str, *, now_us: int) -> int | None:
+        """For how long a process has not said that it is alive, in microseconds; `None` if it never did."""
+        ...
+
+    async def orphans(self, *, now_us: int, silent_us: int, limit: int = 100) -> list[CallRecord]:
+        """Of all tenants: running calls whose owner has been silent for at least that long, or never said anything."""
+        ...
+
+    async def running_of(self, owner: str, *, limit: int = 100) -> list[CallRecord]:
+        """Of all tenants: running calls of one process, oldest first."""
+        ...
+
+    async def count_open_approvals(self, tenant: str) -> int:
+        """How many questions of a tenant wait for people: open or approved, not consumed."""
+        ...
+
+    def remember(self, name: str, value: str) -> Awaitable[str]:
+        """Keeps a value under a name, unless one is kept already, and gives the one that is."""
         ...
 
     async def list_audit(

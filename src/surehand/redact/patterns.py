@@ -1,4 +1,4 @@
-"""What credentials look like in text, and known values in the forms in which text carries them.
+"""What credentials look like in text.
 
 Every pattern is linear in the text, on any text. The rules that make it so:
 
@@ -13,17 +13,10 @@ Each pattern is tried only when one of its literals is in the text at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
-from urllib.parse import quote, quote_plus
-
-import orjson
 
 MARK = "[redacted]"
 """What stands where a secret was."""
-MIN_KNOWN_CHARS = 4
-"""Shorter known values are hidden only where they are a whole string: inside text they would match anything."""
-
 MIN_PLAIN_CHARS = 20
 """No shorter credential is made of letters and digits alone."""
 
@@ -157,25 +150,3 @@ def _without_jwt(match: re.Match[str]) -> str:
             return match[0][: position + start] + MARK
         position += len(part) + 1
     return match[0]
-
-
-def known_pattern(values: Iterable[str]) -> re.Pattern[str] | None:
-    """One pattern for known values as they are, inside JSON text, and inside URLs; the longest first."""
-    forms: set[str] = set()
-    for value in values:
-        if len(value) >= MIN_KNOWN_CHARS:
-            forms |= {value, _in_json(value), _in_ascii_json(value), quote(value, "", errors="replace")}
-            forms |= {quote(value, errors="replace"), quote_plus(value, errors="replace")}
-    if not forms:
-        return None
-    return re.compile("|".join(re.escape(form) for form in sorted(forms, key=lambda form: (-len(form), form))))
-
-
-def _in_json(value: str) -> str:
-    return orjson.dumps(value.encode("utf-8", "replace").decode()).decode()[1:-1]
-
-
-def _in_ascii_json(value: str) -> str:
-    units = _in_json(value).encode("utf-16-be")
-    codes = (int.from_bytes(units[i : i + 2], "big") for i in range(0, len(units), 2))
-    return "".join(chr(code) if code < 0x80 else f"\\u{code:04x}" for code in codes)

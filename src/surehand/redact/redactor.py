@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, cast
 
 from surehand.types import Json
 
+from .characters import clean_text
+from .gather import MAX_INT_BITS, Concealed, Gather
+from .known import Known, without_known
 from .names import is_secret_name
-from .patterns import MARK, known_pattern, redact_patterns
+from .patterns import MARK, redact_patterns
 from .schemas import Schema, SchemaSecrets, hides
 from .summary import MORE, Summary
 
@@ -17,15 +20,11 @@ MAX_DEPTH = 128
 MAX_SCHEMAS = 1024
 MAX_NAMES = 4096
 MAX_NAME_CHARS = 128
-
-
-@runtime_checkable
-class Concealed(Protocol):
-    """A value that is only shown when asked for, as `surehand.secrets.Secret` is."""
-
-    def reveal(self) -> str:
-        """The value itself."""
-        ...
+_RAW_FACTOR = 16
+"""How much more of a text than is shown is searched for secrets."""
+_EDGE_CHARS = 4096
+"""Longer than a credential that a cut may go through, unless a known value is longer."""
+_CUT = " [... cut]"
 
 
 class Redactor:
@@ -41,27 +40,66 @@ class Redactor:
     """
 
     def __init__(self, known: Iterable[str | Concealed] = ()) -> None:
-        values = (value if isinstance(value, str) else value.reveal() for value in known)
-        self._known = frozenset(value for value in values if value)
-        self._pattern = known_pattern(self._known)
+        # What all redactors that were made from this one share, and what this one knows besides.
+        self._layers: tuple[Known, ...] = (Known(_revealed(known)),)
         self._schemas: dict[int, tuple[Schema, SchemaSecrets]] = {}
         self._names: dict[str, str] = {}
+        self._root = self
 
     def with_known(self, values: Iterable[str | Concealed]) -> Redactor:
-        """A redactor that knows these values too."""
-        return Redactor([*self._known, *values])
+        """A redactor that knows these values too. Cheap: make one for each call."""
+        more = Redactor.__new__(Redactor)
+        root = self._root
+        own = () if self is root else self._layers[1].values
+        more._layers = (root._layers[0], Known((*own, *_revealed(values))))
+        more._schemas = root._schemas
+        more._names = root._names
+        more._root = root
+        return more
+
+    @property
+    def knows(self) -> bool:
+        """Whether there are values that it must never show."""
+        return any(layer.values for layer in self._layers)
 
     def text(self, text: str) -> str:
         """The text without known values and without what looks like a credential; nothing is cut.
 
         Call `clean_text` first: it may join the parts of a secret.
         """
-        if self._known:
-            if text in self._known:
+        for layer in self._layers:
+            if text in layer.values:
                 return MARK
-            if self._pattern is not None:
-                text = self._pattern.sub(MARK, text)
-        return redact_patterns(text)
+        return redact_patterns(without_known(text, self._layers))
+
+    def polish(self, text: object, limit: int) -> str:
+        """The last step before somebody reads a text: clean, without secrets, at most `limit` characters.
+
+        What is left out is not kept anywhere. For messages, reasons and progress, not for results. Total: an object
+        that is no text, or cannot be made one, gives its text or an empty one.
+        """
+        said = _as_text(text)
+        if len(said) <= _RAW_FACTOR * limit + _EDGE_CHARS:
+            shown = self.text(clean_text(said))
+            if len(shown) <= limit:
+                return shown
+        else:
+            # What is cut off first may cut a secret in two: the part that is left goes too.
+            edge = max(_EDGE_CHARS, *(layer.longest for layer in self._layers))
+            shown = self.text(clean_text(said[: _RAW_FACTOR * limit + edge]))[:-edge]
+        return f"{shown[: max(0, limit - len(_CUT))]}{_CUT}"[:limit]
+
+    def secrets_in(self, arguments: Mapping[str, Any], schema: Schema | None, *, names: bool = False) -> list[str]:
+        """The values at the secret places of a call's arguments, for `with_known`.
+
+        Strings and numbers at or below what the schema calls `writeOnly` or `format: password`, concealed objects,
+        and with `names` also strings at or below a field with a secret's name. At most 1,000, the longest.
+        """
+        secrets = self._secrets(schema)
+        start = () if secrets is None else secrets.start()
+        if not start and not names:
+            return []
+        return Gather(secrets, names=names).from_(arguments, start)
 
     def value(self, value: Any, schema: Schema | None = None, *, names: bool = False) -> Json:
         """The JSON value without secrets; nothing is cut. For results, and with `names` for people and logs.
@@ -85,9 +123,11 @@ class Redactor:
 
     def name(self, name: str) -> str:
         """Like `text`, for the name of a field; remembers what is asked again and again."""
+        if self is not self._root and (name in self._layers[1].values or any(self._layers[1].spans(name))):
+            return self.text(name)
         shown = self._names.get(name)
         if shown is None:
-            shown = self.text(name)
+            shown = self._root.text(name)
             if len(name) <= MAX_NAME_CHARS:
                 if len(self._names) >= MAX_NAMES:
                     self._names.clear()
@@ -106,7 +146,21 @@ class Redactor:
         return entry[1]
 
     def __repr__(self) -> str:
-        return f"Redactor({len(self._known)} known)"
+        known = {value for layer in self._layers for value in layer.values}
+        return f"Redactor({len(known)} known)"
+
+
+def _revealed(values: Iterable[str | Concealed]) -> Iterable[str]:
+    return (value if isinstance(value, str) else value.reveal() for value in values)
+
+
+def _as_text(text: object) -> str:
+    if text.__class__ is str:
+        return cast("str", text)
+    try:
+        return str.__str__(str(text))
+    except Exception:  # an object of the user's may do anything when it is asked for its text
+        return ""
 
 
 class _Walk:
@@ -115,7 +169,7 @@ class _Walk:
     def __init__(self, redactor: Redactor, schema: SchemaSecrets | None, names: bool) -> None:
         self._text = redactor.text
         self._name = redactor.name
-        self._knows = bool(redactor._known)  # pyright: ignore[reportPrivateUsage]
+        self._knows = redactor.knows
         self._schema = schema
         self._names = names
         self.start: tuple[Schema, ...] = schema.start() if schema else ()
@@ -128,7 +182,7 @@ class _Walk:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, int | float):
-            return MARK if self._knows and self._text(str(value)) != str(value) else value
+            return MARK if self._knows and self._holds_known(value) else value
         if isinstance(value, Mapping | list | tuple) and depth >= MAX_DEPTH:
             return "[too deep]"
         if isinstance(value, Mapping):
@@ -137,16 +191,26 @@ class _Walk:
             return self._array(cast("list[Any]", value), here, secret=secret, depth=depth + 1)
         return MARK if isinstance(value, Concealed) else f"[{type(value).__name__}]"
 
+    def _holds_known(self, number: float) -> bool:
+        # As it is written out: in digits, and in a summary large ones in hexadecimal.
+        forms: list[str] = []
+        if not isinstance(number, int) or number.bit_length() < MAX_INT_BITS:
+            forms.append(str(number))
+        if isinstance(number, int) and number.bit_length() > 63:
+            forms.append(hex(number))
+        return any(self._text(form) != form for form in forms)
+
     def _object(self, value: Mapping[Any, Any], here: tuple[Schema, ...], *, secret: bool, depth: int) -> Json:
         result: dict[str, Json] = {}
+        clashes: dict[str, int] = {}
         for key, member in value.items():
             name = str(key)
             below = self._schema.property(here, name) if here and self._schema else ()
             hidden = secret or (self._names and is_secret_name(name))
             shown = self._name(name)
             # Two names that became one: both members stay.
-            while shown in result:
-                shown += "'"
+            if shown in result:
+                shown = _other_name(shown, result, clashes)
             result[shown] = self.value(member, below, secret=hidden, depth=depth)
         return result
 
@@ -157,3 +221,12 @@ class _Walk:
             below = self._schema.item(here, index) if here and self._schema else ()
             result.append(self.value(member, below, secret=secret, depth=depth))
         return result
+
+
+def _other_name(name: str, taken: Mapping[str, Json], clashes: dict[str, int]) -> str:
+    # Counts on from the last clash: an object of nothing but clashes takes no longer than another.
+    other = name
+    while other in taken:
+        number = clashes[name] = clashes.get(name, 0) + 1
+        other = f"{name}'" if number == 1 else f"{name}'{number}"
+    return other

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Literal
 
+from ..errors import SpecError
 from ..schema import Validator, compile_parameters, compile_schema
 from ..spec import Tool
 from ..types import Stage
@@ -21,7 +22,8 @@ class Entry:
     """One published version, its schemas compiled.
 
     Raises:
-        SpecError: A schema of the tool is not valid or too large.
+        SpecError: A schema of the tool is not valid or too large, it names an argument that is injected, or it is
+            written in Python and has a default that it refuses itself.
     """
 
     tool: Tool
@@ -31,13 +33,20 @@ class Entry:
     removed: bool = False
     """A tombstone: its history stays readable, it is never listed or called."""
     parameters: Validator = field(init=False, repr=False, compare=False)
-    """Of the arguments; unknown top-level arguments are refused."""
+    """Of the arguments; unknown top-level arguments, and those that are injected, are refused."""
     output: Validator | None = field(init=False, repr=False, compare=False)
     """Of the structured result, where the contract promises one."""
 
     def __post_init__(self) -> None:
         spec = self.tool.spec
-        object.__setattr__(self, "parameters", compile_parameters(spec.parameters, f"tool {spec.id!r}: parameters"))
+        where = f"tool {spec.id!r}: parameters"
+        parameters = compile_parameters(spec.parameters, where, forbidden=frozenset(spec.injected))
+        # What somebody else wrote is not ours to mend: there such a default is not filled in.
+        if parameters.unfit_defaults and spec.source == "python":
+            raise SpecError(
+                f"{where}: its own schema refuses the default at {parameters.unfit_defaults[0]}; mend either"
+            )
+        object.__setattr__(self, "parameters", parameters)
         output = spec.output_schema
         compiled = None if output is None else compile_schema(output, where=f"tool {spec.id!r}: output_schema")
         object.__setattr__(self, "output", compiled)

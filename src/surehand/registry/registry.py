@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from ..errors import RegistryError
+from ..errors import RegistryError, SpecError
 from ..spec import Definition, Handler, Tool, ToolSpec, bind_tool, raw_tool
 from ..spec.tool_spec import NAME
 from ..types import Caller
@@ -144,7 +144,7 @@ class Registry:
         Raises:
             RegistryError: `name_empty`, `not_found`, or `alias_taken`: it is, or looks like, another name or alias.
         """
-        if not NAME.fullmatch(alias):
+        if not isinstance(alias, str) or not NAME.fullmatch(alias):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise RegistryError("name_empty", "alias", f"{alias!r} is not a name; it must match {NAME.pattern}")
         with self._lock:
             if not any(not entry.removed for entry in self._versions(name)):
@@ -217,21 +217,21 @@ def _folded(name: str) -> str:
     return name.casefold().replace("-", "_").replace(".", "_")
 
 
-def _as_tool(operation: str, tool: Tool | ToolSpec | Definition, handler: Handler | None, raw: bool) -> Tool:
-    name = tool.spec.name if isinstance(tool, Tool) else tool.name
-    if not name.strip():
-        raise RegistryError("name_empty", operation, "the tool's name is empty")
+def _as_tool(operation: str, tool: object, handler: Handler | None, raw: bool) -> Tool:
     if isinstance(tool, Tool):
         if handler is not None:
             raise RegistryError(
-                "handler_missing", operation, f"{name!r} has its handler already; give a contract with one"
+                "handler_missing", operation, f"{tool.spec.name!r} has its handler already; give a contract with one"
             )
-        if not callable(tool.handler):
-            raise RegistryError("handler_missing", operation, f"{name!r} has no handler")
         return tool
+    if not isinstance(tool, ToolSpec | Definition):
+        hint = "; put @tool on the function" if callable(tool) else ""
+        raise SpecError(f"{operation} takes a Tool, or a ToolSpec or Definition and a handler, not {tool!r:.80}{hint}")
+    if isinstance(tool, Definition) and isinstance(tool.name, str) and not tool.name.strip():  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise RegistryError("name_empty", operation, "the tool's name is empty")
     if handler is None:
         raise RegistryError(
-            "handler_missing", operation, f"{name!r} has no handler; give the function that does the work"
+            "handler_missing", operation, f"{tool.name!r} has no handler; give the function that does the work"
         )
     spec = tool.to_spec() if isinstance(tool, Definition) else tool
     return raw_tool(spec, handler) if raw else bind_tool(spec, handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 
 class Gate:
@@ -19,12 +20,15 @@ class Gate:
         self._waiting = 0
         self._tools: dict[str, asyncio.Lock] = {}
 
-    async def enter(self, tool: str | None, *, timeout_s: float) -> Callable[[], None] | None:
+    async def enter(
+        self, tool: str | None, *, timeout_s: float, stop: asyncio.Future[None] | None = None
+    ) -> Callable[[], None] | None:
         """Waits for a place.
 
         Args:
             tool: Name of a sequential tool, else `None`.
             timeout_s: How long to wait at most.
+            stop: Done when whoever waits gives up.
 
         Returns:
             What gives the place back, to be called once; `None` if there was none in time.
@@ -35,13 +39,19 @@ class Gate:
         if self._waiting >= self._queue:
             return None
         self._waiting += 1
+        waiting = asyncio.ensure_future(self._wait(tool))
         try:
-            async with asyncio.timeout(timeout_s):
-                return await self._wait(tool)
-        except TimeoutError:
-            return None
+            watched: set[asyncio.Future[Any]] = {waiting} if stop is None else {waiting, stop}
+            await asyncio.wait(watched, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await _give_up(waiting)
+            raise
         finally:
             self._waiting -= 1
+        if waiting.done():
+            return waiting.result()
+        await _give_up(waiting)
+        return None
 
     async def _wait(self, tool: str | None) -> Callable[[], None]:
         if tool is None:
@@ -60,3 +70,11 @@ class Gate:
             self._places.release()
 
         return leave
+
+
+async def _give_up(waiting: asyncio.Future[Callable[[], None]]) -> None:
+    """Ends a wait; a place that was given meanwhile goes back."""
+    waiting.cancel()
+    await asyncio.wait({waiting})
+    if not waiting.cancelled():
+        waiting.result()()

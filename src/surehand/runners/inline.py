@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from typing import Any
 
-from .outcome import Ended, Interrupted, Job, Raised, Returned, TimedOut
+from .outcome import Ended, Interrupted, Job, NotStarted, Raised, Returned, TimedOut
 
 
 class InlineRunner:
@@ -21,6 +21,9 @@ class InlineRunner:
 
     async def run(self, job: Job) -> Ended:
         """See `Runner`."""
+        if job.given_up:
+            job.released()
+            return NotStarted("the caller gave up", cancelled=True)
         task = asyncio.ensure_future(_await(job))
         task.add_done_callback(lambda _: job.released())
         waiting: set[asyncio.Future[Any]] = {task} if job.stop is None else {task, job.stop}
@@ -31,9 +34,8 @@ class InlineRunner:
             raise
         if task.done():
             return _read(task)
-        interrupted = job.stop is not None and job.stop.done()
         await self._end(task, job)
-        return Interrupted() if interrupted else TimedOut()
+        return Interrupted() if job.given_up else TimedOut()
 
     async def _end(self, task: asyncio.Task[Any], job: Job) -> None:
         task.cancel()
@@ -53,8 +55,12 @@ class InlineRunner:
 
 
 async def _await(job: Job) -> Any:
-    value = job.call()
-    return await value if inspect.isawaitable(value) else value
+    try:
+        value = job.call()
+        return await value if inspect.isawaitable(value) else value
+    except SystemExit as error:
+        # Out of a task it would end the event loop, and with it everybody else's calls.
+        raise RuntimeError(f"the handler wanted to exit the process with {error.code!r}") from error
 
 
 def _read(task: asyncio.Task[Any]) -> Ended:

@@ -34,9 +34,10 @@ class Interrupted:
 
 @dataclass(frozen=True, slots=True)
 class NotStarted:
-    """There was no place to run it: nothing happened."""
+    """There was no place to run it, or the caller gave up before: nothing happened."""
 
     why: str
+    cancelled: bool = False
 
 
 Ended: TypeAlias = Returned | Raised | TimedOut | Interrupted | NotStarted
@@ -55,6 +56,11 @@ class Job:
     """Told, in the event loop, how a handler ended that had been given up."""
     released: Callable[[], None] = lambda: None
     """Told, in the event loop, when the handler really ended, given up or not."""
+
+    @property
+    def given_up(self) -> bool:
+        """Whether the caller has given up."""
+        return self.stop is not None and self.stop.done()
 
 
 class Runner(Protocol):

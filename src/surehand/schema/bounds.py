@@ -14,7 +14,8 @@ from typing import Any, Final, cast
 
 from ..errors import SpecError
 from ..spec.hashes import canonical_json
-from .keywords import Schema, children, follow, pointer, walk
+from ..spec.places import follow
+from .keywords import Schema, children, pointer, walk
 
 MAX_DEPTH: Final = 64
 MAX_NODES: Final = 5_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
-from urllib.parse import unquote
 
 Schema = dict[str, Any]
 
@@ -63,25 +62,6 @@ def walk(schema: Schema) -> Iterator[tuple[tuple[str | int, ...], Schema]]:
         path, node = pending.pop()
         yield path, node
         pending.extend((path + child.path, child.schema) for child in children(node))
-
-
-def follow(root: Schema, ref: str) -> Schema | bool | None:
-    """What a `$ref` of the form `#/pointer` points at, or `None` if there is no schema."""
-    if ref == "#":
-        return root
-    if not ref.startswith("#/"):
-        return None
-    node: Any = root
-    for token in unquote(ref[2:]).split("/"):
-        key = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, dict):
-            node = cast("Schema", node).get(key)
-        elif isinstance(node, list) and key.isascii() and key.isdigit():
-            items = cast("list[Any]", node)
-            node = items[int(key)] if int(key) < len(items) else None
-        else:
-            return None
-    return cast("Schema | bool", node) if isinstance(node, dict | bool) else None
 
 
 def pointer(path: tuple[str | int, ...]) -> str:

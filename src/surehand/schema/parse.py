@@ -17,6 +17,9 @@ FORBIDDEN_KEYS: Final = frozenset({"__entity", "__extn"})
 
 _NEAR_CHARS: Final = 20
 _CHECKED: Final[frozenset[type]] = frozenset({dict, list, float})
+_MAX_BITS: Final = 14_000
+"""Of an integer; Python writes none of more than 4,300 digits, and the parser reads none."""
+_NUMBER: Final = "arguments hold a number that is infinite, not a number, or too large; send a finite number"
 _AT = re.compile(r" at line (\d+) column (\d+)$")
 
 
@@ -41,6 +44,10 @@ class ParseFailure:
 
 class _Refused(Exception):
     """A value is JSON but not acceptable."""
+
+
+class _TooLarge(Exception):
+    """A value has more bytes than it may."""
 
 
 DEFAULT_LIMITS: Final = ArgumentLimits()
@@ -107,7 +114,7 @@ def _check(value: Any, levels: int) -> None:
     kind = cast("type[object]", type(value))
     if kind is float:
         if not math.isfinite(value):
-            raise _Refused("arguments hold a number that is infinite, not a number, or too large; send a finite number")
+            raise _Refused(_NUMBER)
         return
     if levels == 0:
         raise _Refused("arguments are nested too deeply; send a flatter object")
@@ -124,9 +131,11 @@ def _admit_object(arguments: object, limits: ArgumentLimits) -> dict[str, Any] |
     try:
         if not isinstance(arguments, dict):
             raise _Refused(f"arguments must be one JSON object, not {type(arguments).__name__}")
-        admitted = cast("dict[str, Any]", _copy(cast("dict[Any, Any]", arguments), limits.max_depth))
+        admitted = cast("dict[str, Any]", _Copy(limits.max_bytes).of(arguments, limits.max_depth))
         _check(admitted, limits.max_depth)
         size_bytes = len(canonical_json(admitted))
+    except _TooLarge:
+        return _too_large(limits)
     except _Refused as error:
         return ParseFailure(code="TOOL_ARGUMENT_INVALID", message=str(error))
     except TypeError:
@@ -136,19 +145,41 @@ def _admit_object(arguments: object, limits: ArgumentLimits) -> dict[str, Any] |
     return _too_large(limits) if size_bytes > limits.max_bytes else admitted
 
 
-def _copy(value: Any, levels: int) -> Any:
-    if value is None or type(value) in (str, int, float, bool):
-        return value
-    if isinstance(value, dict | list) and levels == 0:
-        raise _Refused("arguments are nested too deeply; send a flatter object")
-    if isinstance(value, dict):
-        items = cast("dict[Any, Any]", value).items()
-        if not all(type(key) is str for key, _ in items):
-            raise _Refused("arguments have a key that is not a string")
-        return {key: _copy(item, levels - 1) for key, item in items}
-    if isinstance(value, list):
-        return [_copy(item, levels - 1) for item in cast("list[Any]", value)]
-    raise _Refused(f"arguments hold a value of type {type(value).__name__}, which is not JSON")
+class _Copy:
+    """A deep copy that ends as soon as its JSON text would be too long: one object may be in many places."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.left = max_bytes
+
+    def of(self, value: Any, levels: int) -> Any:
+        """The copy of one value.
+
+        Raises:
+            _Refused: It is not JSON, or nested too deeply.
+            _TooLarge: Its JSON text has more bytes than are left.
+        """
+        kind = cast("type[object]", type(value))
+        if kind is int and value.bit_length() > _MAX_BITS:
+            raise _Refused(_NUMBER)
+        if value is None or kind in (str, int, float, bool):
+            self.spend(len(cast("str", value)) + 2 if kind is str else 1)
+            return value
+        if isinstance(value, dict | list) and levels == 0:
+            raise _Refused("arguments are nested too deeply; send a flatter object")
+        self.spend(2)
+        if isinstance(value, dict):
+            items = cast("dict[Any, Any]", value).items()
+            if not all(type(key) is str for key, _ in items):
+                raise _Refused("arguments have a key that is not a string")
+            return {self.of(key, 0): self.of(item, levels - 1) for key, item in items}
+        if isinstance(value, list):
+            return [self.of(item, levels - 1) for item in cast("list[Any]", value)]
+        raise _Refused(f"arguments hold a value of type {type(value).__name__}, which is not JSON")
+
+    def spend(self, size_bytes: int) -> None:
+        self.left -= size_bytes
+        if self.left < 0:
+            raise _TooLarge
 
 
 def _explain(error: str, text: str, data: bytes, limits: ArgumentLimits) -> ParseFailure:

@@ -1,7 +1,8 @@
 """Exact coercions and defaults: the only ways in which a value changes, both worked out from the schema beforehand.
 
-Coercions act where the schema names one type (`null` beside it is allowed) that no string satisfies, so a string there
-could only be refused. Text that is declared a string, or that one branch of several would take, is never touched.
+Text is coerced where the schema names one type (`null` beside it is allowed) that no string satisfies, so that it could
+only be refused there. Text that is declared a string, or that one branch of several would take, is never touched.
+Numbers that are equal get one form everywhere, whatever the schema says: to it they are the same.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, cast
 
-from .keywords import Schema, follow
+from ..spec.numbers import one_form
+from ..spec.places import follow
+from .keywords import Schema
 from .parse import DEFAULT_LIMITS, parse_json
 from .violations import json_path
 
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,299}|0")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,299})\.[0-9]{1,300}")
-_MAY_CHANGE: Final[frozenset[type]] = frozenset({str, float, dict, list})
-_EXACT: Final = 2**53
-"""Up to here every integer has its own float."""
+_MAY_CHANGE: Final[frozenset[type]] = frozenset({str, dict, list})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,9 @@ class Plan:
     def coerce(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
         """See `coerce`."""
         found: list[Coercion] = []
-        return _coerce(self._root, arguments, [], found), tuple(found)
+        coerced = _coerce(self._root, arguments, [], found)
+        same = one_form(coerced, lambda path, before, after: found.append(Coercion(json_path(path), before, after)))
+        return same, tuple(found)
 
     def fill_defaults(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """See `fill_defaults`."""
@@ -71,7 +74,8 @@ class Plan:
 def coerce(schema: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
     """Turns values into the declared type where that is exact.
 
-    So `"5"` and `5.0` become 5, `"1.5"` 1.5, `"true"` true, and JSON text the object or array that it spells.
+    So `"5"` becomes 5, `"1.5"` 1.5, `"true"` true, and JSON text the object or array that it spells. A float that
+    equals an integer up to 2**53 becomes that, so that 5 and 5.0 are one value for keys and digests.
 
     Args:
         schema: A compiled schema's `schema`, or any that passed the same checks.
@@ -148,7 +152,7 @@ class _Builder:
             return
         for holder in (cast("Schema", sub), self.effective(cast("Schema", sub))):
             if "default" in holder and (self.fitting is None or id(holder) in self.fitting):
-                node.defaults[name] = holder["default"]
+                node.defaults[name] = one_form(holder["default"])
                 return
 
     def effective(self, schema: Schema) -> Schema:
@@ -186,8 +190,8 @@ def _single_type(schema: Schema) -> str:
 
 def _coerce(node: _Node, value: Any, path: list[str | int], found: list[Coercion]) -> Any:
     kind = cast("type[object]", type(value))
-    if kind is str or kind is float:
-        after = _exact(node.kind, value, DEFAULT_LIMITS.max_depth - len(path)) if node.kind else value
+    if kind is str:
+        after = _from_text(node.kind, value, DEFAULT_LIMITS.max_depth - len(path)) if node.kind else value
         if after is not value:
             found.append(Coercion(json_path(path), value, after))
             value, kind = after, cast("type[object]", type(after))
@@ -225,15 +229,8 @@ def _coerce_items(inner: _Node, value: list[Any], path: list[str | int], found: 
     return value if changed is None else changed
 
 
-def _exact(kind: str, value: str | float, levels: int) -> Any:
-    """The same value in another type, or the value itself where there is no exact one."""
-    if not isinstance(value, str):
-        whole = kind == "integer" and abs(value) <= _EXACT and value == int(value)
-        return int(value) if whole else value
-    return _from_text(kind, value, levels)
-
-
 def _from_text(kind: str, value: str, levels: int) -> Any:
+    """The same value in another type, or the text itself where there is no exact one."""
     if kind == "integer":
         return int(value) if _INTEGER.fullmatch(value) else value
     if kind == "number":
@@ -249,7 +246,7 @@ def _number(value: str) -> str | int | float:
     if _NUMBER.fullmatch(value):
         number = float(value)
         if Decimal(repr(number)) == Decimal(value):
-            return number
+            return one_form(number)
     return value
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, cast
 
 import jsonschema_rs as rs
 
 from ..errors import SpecError
+from ..spec.numbers import EXACT
+from ..spec.places import Places
 from .bounds import MAX_DEPTH, check_expansion, check_references, plain
 from .keywords import Schema, pointer, walk
 from .plan import Coercion, Plan, build_plan
-from .violations import Violation, json_path, violations
+from .violations import Violation, json_path, too_large, unknown, violations
 
 MAX_VIOLATIONS: Final = 5
 _BACKTRACK_LIMIT: Final = 10_000
@@ -21,29 +23,71 @@ _BACKTRACK_LIMIT: Final = 10_000
 class Validator:
     """A schema, compiled. Made by `compile_schema` and `compile_parameters`; cannot be pickled."""
 
-    __slots__ = ("_judge", "_listing_depth", "_plan", "schema")
+    __slots__ = ("_forbidden", "_integers", "_judge", "_listing_depth", "_plan", "schema", "unfit_defaults")
 
-    def __init__(self, schema: Schema, judge: rs.Validator, listing_depth: int, plan: Plan) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        judge: rs.Validator,
+        listing_depth: int,
+        plan: Plan,
+        *,
+        unfit_defaults: tuple[str, ...] = (),
+        forbidden: frozenset[str] | None = None,
+    ) -> None:
         self.schema = schema
         """Plain JSON, as compiled. Not to be changed."""
+        self.unfit_defaults = unfit_defaults
+        """Where in the schema there is a default that the schema beside it refuses."""
         self._judge = judge
         self._listing_depth = listing_depth
         self._plan = plan
+        self._forbidden = forbidden or frozenset()
+        # Only arguments come from a model; an output is what it is.
+        self._integers = forbidden is not None and any("integer" in _types(node) for _, node in walk(schema))
 
     def is_valid(self, instance: Any) -> bool:
         """Whether the schema accepts a value. One that cannot be judged, because it is not JSON, is not valid."""
+        return self._accepts(instance) and next(self._beyond_schema(instance), None) is None
+
+    def errors(self, instance: Any) -> list[Violation]:
+        """What is wrong, at most 5 violations, in words for the model; empty if and only if the value is valid."""
+        found = list(islice(self._beyond_schema(instance), MAX_VIOLATIONS))
+        if found and self._forbidden and isinstance(instance, dict):
+            members = cast("dict[str, Any]", instance)
+            instance = {name: item for name, item in members.items() if name not in self._forbidden}
+        if self._accepts(instance):
+            return found
+        if self._listing_depth < MAX_DEPTH and _deeper(instance, self._listing_depth):
+            listed = self._shallow_errors(instance)
+        else:
+            listed = self._listed(instance)
+        plain_json = _whole("$", "plain JSON: text without lone surrogates, string keys")
+        return [*found, *(listed or [plain_json])][:MAX_VIOLATIONS]
+
+    def _accepts(self, instance: Any) -> bool:
         try:
             return self._judge.is_valid(instance)
         except ValueError:  # no JSON: surrogates, other types
             return False
 
-    def errors(self, instance: Any) -> list[Violation]:
-        """What is wrong, at most 5 violations, in words for the model; empty if and only if the value is valid."""
-        if self.is_valid(instance):
-            return []
-        if self._listing_depth < MAX_DEPTH and _deeper(instance, self._listing_depth):
-            return self._shallow_errors(instance)
-        return self._listed(instance) or [_whole("$", "plain JSON: text without lone surrogates, string keys")]
+    def _beyond_schema(self, instance: Any) -> Iterator[Violation]:
+        """What the schema lets pass, and this validator does not."""
+        if self._forbidden and isinstance(instance, dict):
+            members = cast("dict[str, Any]", instance)
+            yield from (unknown(self.schema, name) for name in members if name in self._forbidden)
+        if not self._integers:
+            return
+        places = Places(self.schema)
+        for path, value in _inexact(instance, ()):
+            kinds = [kind for schema in places.at(path) for kind in _types(schema)]
+            if "integer" in kinds and "number" not in kinds:
+                secret_from = places.secret_from(path)
+                yield (
+                    too_large(path, value)
+                    if secret_from is None
+                    else _whole(json_path(path[:secret_from]), "an integer, written in digits")
+                )
 
     def _listed(self, instance: Any) -> list[Violation]:
         try:
@@ -85,14 +129,20 @@ def compile_schema(schema: Mapping[str, Any], *, where: str) -> Validator:
     return _compile(plain(schema, where), where)
 
 
-def compile_parameters(schema: Mapping[str, Any], where: str) -> Validator:
+def compile_parameters(schema: Mapping[str, Any], where: str, forbidden: Collection[str] = frozenset()) -> Validator:
     """Like `compile_schema`, for the arguments of a call.
 
     The root must be an object. Unknown top-level arguments are refused, unless the schema itself lets them in by
-    `additionalProperties`, `unevaluatedProperties` or a matching `patternProperties`.
+    `additionalProperties`, `unevaluatedProperties` or a matching `patternProperties`. Integers beyond 2**53 must be
+    written as such: a float of that size equals an integer by chance.
+
+    Args:
+        schema: JSON Schema 2020-12.
+        where: As for `compile_schema`.
+        forbidden: Top-level names that are unknown arguments whatever the schema says: those that the engine injects.
 
     Raises:
-        SpecError: As `compile_schema`, or the root is not an object.
+        SpecError: As `compile_schema`, or the root is not an object, or it names what is forbidden.
     """
     closed = plain(schema, where)
     if closed.get("type") != "object":
@@ -100,10 +150,15 @@ def compile_parameters(schema: Mapping[str, Any], where: str) -> Validator:
     if not closed.keys() & {"additionalProperties", "unevaluatedProperties"}:
         composed = closed.keys() & {"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}
         closed["unevaluatedProperties" if composed else "additionalProperties"] = False
-    return _compile(closed, where)
+    validator = _compile(closed, where, frozenset(forbidden))
+    for node in Places(closed).at(()):
+        for name in forbidden:
+            if name in node.get("properties", ()) or name in node.get("required", ()):
+                raise SpecError(f"{where}: argument {name!r} is injected, so the schema may not name it")
+    return validator
 
 
-def _compile(schema: Schema, where: str) -> Validator:
+def _compile(schema: Schema, where: str, forbidden: frozenset[str] | None = None) -> Validator:
     check_references(schema, where)
     try:
         rs.meta.validate(schema)
@@ -119,18 +174,20 @@ def _compile(schema: Schema, where: str) -> Validator:
             judge = _judge(schema, pattern_options)
         except ValueError as error:
             raise SpecError(f"{where}: the schema does not compile: {_say(error)}") from None
-    return Validator(schema, judge, listing_depth, build_plan(schema, _fitting_defaults(schema, pattern_options)))
+    fitting, unfit = _defaults(schema, pattern_options)
+    plan = build_plan(schema, fitting)
+    return Validator(schema, judge, listing_depth, plan, unfit_defaults=unfit, forbidden=forbidden)
 
 
 def _judge(schema: Schema, pattern_options: rs.PatternOptionsType) -> rs.Validator:
     return rs.Draft202012Validator(schema, validate_formats=True, offline=True, pattern_options=pattern_options)
 
 
-def _fitting_defaults(schema: Schema, pattern_options: rs.PatternOptionsType) -> frozenset[int]:
-    """The `id` of each schema whose default it accepts itself."""
+def _defaults(schema: Schema, pattern_options: rs.PatternOptionsType) -> tuple[frozenset[int], tuple[str, ...]]:
+    """The `id` of each schema whose default it accepts itself, and where the others are."""
     holders = [(path, node) for path, node in walk(schema) if "default" in node]
     if not holders:
-        return frozenset()
+        return frozenset(), ()
     judges = rs.validator_map_for(schema, validate_formats=True, offline=True, pattern_options=pattern_options)
 
     def fits(path: tuple[str | int, ...], node: Schema) -> bool:
@@ -138,7 +195,28 @@ def _fitting_defaults(schema: Schema, pattern_options: rs.PatternOptionsType) ->
         judge = judges.get("#" + "".join(f"/{token}" for token in tokens))
         return judge is not None and judge.is_valid(node["default"])
 
-    return frozenset(id(node) for path, node in holders if fits(path, node))
+    fitting = frozenset(id(node) for path, node in holders if fits(path, node))
+    return fitting, tuple(pointer(path) for path, node in holders if id(node) not in fitting)
+
+
+def _types(schema: Mapping[str, Any]) -> list[Any]:
+    kinds = schema.get("type")
+    return cast("list[Any]", kinds) if isinstance(kinds, list) else [kinds]
+
+
+def _inexact(value: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], float]]:
+    """Floats so large that each stands for several integers."""
+    if isinstance(value, float):
+        if abs(value) > EXACT:
+            yield path, value
+    elif isinstance(value, dict):
+        for name, item in cast("dict[str, Any]", value).items():
+            if isinstance(item, float | dict | list):
+                yield from _inexact(item, (*path, name))
+    elif isinstance(value, list):
+        for index, item in enumerate(cast("list[Any]", value)):
+            if isinstance(item, float | dict | list):
+                yield from _inexact(item, (*path, index))
 
 
 def _say(error: Exception) -> str:

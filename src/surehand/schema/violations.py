@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias, cast
 
 import jsonschema_rs as rs
 
-from .keywords import Schema, follow
+from ..spec.places import Places, follow
+from .keywords import Schema
 
 MAX_SHOWN: Final = 80
 MAX_LISTED: Final = 10
@@ -81,9 +82,21 @@ def shown(value: Any) -> str:
 
 
 def violations(root: Schema, errors: Iterable[rs.ValidationError]) -> Iterator[Violation]:
-    """Words the errors of one value."""
+    """Words the errors of one value. Of what the schema calls secret, nothing is shown: no value, no key, no place."""
+    places = Places(root)
     for error in errors:
-        yield from _violations(root, error)
+        yield from _violations(root, places, error)
+
+
+def unknown(root: Schema, name: str) -> Violation:
+    """Says of an argument that there is none of that name."""
+    return _unknown([name], name, root)
+
+
+def too_large(path: Sequence[str | int], value: float) -> Violation:
+    """Says of a float that it is no integer, although it equals one: which one, nobody can tell."""
+    expected = "an integer, written in digits without point or exponent"
+    return Violation(path=json_path(path), message=f"expected {expected}, got {shown(value)}", expected=expected)
 
 
 def _cut(text: str) -> str:
@@ -106,8 +119,10 @@ class _Place:
 
     error: rs.ValidationError
     schema: Schema
+    path: list[str | int]
+    """To the value, or to the secret that it is in."""
     secret: bool
-    """Whether the value is `writeOnly`, so that none of it may be shown."""
+    """Whether nothing of the value may be shown."""
 
     @property
     def got(self) -> str:
@@ -118,9 +133,8 @@ class _Place:
         return self.error.kind.value
 
 
-def _place(root: Schema, error: rs.ValidationError) -> _Place:
+def _place(root: Schema, places: Places, error: rs.ValidationError) -> _Place:
     node: Any = root
-    secret = root.get("writeOnly") is True
     schema = root
     for part in error.evaluation_path:
         if isinstance(node, dict):
@@ -129,41 +143,46 @@ def _place(root: Schema, error: rs.ValidationError) -> _Place:
             node = follow(root, reference) if isinstance(reference, str) else schema.get(str(part))
         else:
             node = cast("list[Any]", node)[int(part)] if isinstance(node, list) else None
-        if isinstance(node, dict):
-            secret = secret or cast("Schema", node).get("writeOnly") is True
-    return _Place(error, schema, secret)
+    path = list(error.instance_path)
+    secret_from = places.secret_from(path)
+    return _Place(error, schema, path[:secret_from], secret_from is not None)
 
 
-def _violations(root: Schema, error: rs.ValidationError) -> Iterator[Violation]:
+def _violations(root: Schema, places: Places, error: rs.ValidationError) -> Iterator[Violation]:
     kind = error.kind
     if isinstance(kind, rs.ValidationErrorKind.AnyOf | rs.ValidationErrorKind.OneOfNotValid):
-        yield from _branches(root, error, kind.context)
+        yield from _branches(root, places, error, kind.context)
         return
-    place = _place(root, error)
+    place = _place(root, places, error)
+    path = json_path(place.path)
     if isinstance(kind, rs.ValidationErrorKind.AdditionalProperties | rs.ValidationErrorKind.UnevaluatedProperties):
+        if place.secret:
+            yield Violation(path=path, message="expected known names only", expected="known names only")
+            return
         for name in kind.unexpected[:MAX_LISTED]:
-            yield _unknown(place, name)
+            yield _unknown([*place.path, name], name, place.schema)
         return
     if isinstance(kind, rs.ValidationErrorKind.Required):
         yield _missing(root, place, kind.property)
         return
     word = _WORDING.get(type(kind).__name__)
     expected, allowed = word(place) if word else (f"to satisfy {kind.name!r}", _example(place.schema))
-    path = json_path(error.instance_path)
     example = "" if allowed is None or isinstance(allowed, list) else f"; an allowed value is {_json([allowed])}"
     yield Violation(
         path=path, message=f"expected {expected}, got {place.got}{example}", expected=expected, allowed=allowed
     )
 
 
-def _unknown(place: _Place, name: str) -> Violation:
-    known = [key for key in place.schema.get("properties", {}) if isinstance(key, str)]
+def _unknown(path: Iterable[str | int], name: str, schema: Schema) -> Violation:
+    known = [key for key in schema.get("properties", {}) if isinstance(key, str)]
     close = get_close_matches(name[:256], known, n=1, cutoff=0.6)
     expected = f"one of the known names {_json(known)}" if known else "no such name"
-    path = json_path([*place.error.instance_path, name])
     hint = f"did you mean {_json(close)}?" if close else (f"known: {_json(known)}" if known else "remove it")
     return Violation(
-        path=path, message=f"unknown; {hint}", expected=expected, allowed=close[0] if close else known or None
+        path=json_path(path),
+        message=f"unknown; {hint}",
+        expected=expected,
+        allowed=close[0] if close else known or None,
     )
 
 
@@ -175,7 +194,7 @@ def _missing(root: Schema, place: _Place, name: str) -> Violation:
     kinds = _types(schema)
     expected = _nouns(kinds) if kinds else "a value"
     allowed = _example(schema)
-    path = json_path([*place.error.instance_path, name])
+    path = json_path(place.path if place.secret else [*place.path, name])
     example = "" if allowed is None else f"; an allowed value is {_json([allowed])}"
     return Violation(
         path=path,
@@ -185,7 +204,9 @@ def _missing(root: Schema, place: _Place, name: str) -> Violation:
     )
 
 
-def _branches(root: Schema, error: rs.ValidationError, branches: list[list[rs.ValidationError]]) -> Iterator[Violation]:
+def _branches(
+    root: Schema, places: Places, error: rs.ValidationError, branches: list[list[rs.ValidationError]]
+) -> Iterator[Violation]:
     """What is wrong with the closest of several alternatives."""
     here = error.instance_path
 
@@ -198,12 +219,13 @@ def _branches(root: Schema, error: rs.ValidationError, branches: list[list[rs.Va
 
     failed = [branch for branch in branches if branch]
     if failed and not all(any(map(wrong_kind, branch)) for branch in failed):
-        yield from violations(root, min(failed, key=distance))
+        for inner in min(failed, key=distance):
+            yield from _violations(root, places, inner)
         return
     kinds = [kind for branch in failed for item in branch if wrong_kind(item) for kind in item.kind.value]
     expected = _nouns(dict.fromkeys(kinds)) or "one of the alternatives"
-    place = _place(root, error)
-    path = json_path(here)
+    place = _place(root, places, error)
+    path = json_path(place.path)
     yield Violation(path=path, message=f"expected {expected}, got {place.got}", expected=expected)
 
 

@@ -45,18 +45,27 @@ class Keyring:
         self._sealer: Sealer = Sealer(keys.sealing)
 
     @classmethod
-    def open(cls, path: str | Path) -> Keyring:
+    def open(cls, path: str | Path, *, create: bool = True) -> Keyring:
         """Reads the key file; makes it (mode 0600) if there is none. Processes that race all get the same keys.
 
-        Losing this file means losing every sealed value: back it up, apart from the database.
+        Losing this file means losing every sealed value: back it up, apart from the database. A store that keeps
+        `index_key_id` and `public_key_id` knows which keys it was made with.
+
+        Args:
+            path: The file, in an existing folder.
+            create: Whether it may be made. Not where a database already holds values of other keys.
 
         Raises:
-            ConfigError: Others can read the file, it is damaged or foreign, or its folder cannot be used.
+            ConfigError: Others can read the file, it is damaged, foreign or missing, or its folder cannot be used.
         """
         path = Path(path).expanduser().absolute()
         try:
             keys = keyfile.read(path)
         except FileNotFoundError:
+            if not create:
+                raise ConfigError(
+                    f"there is no key file {path}, and this database was made with other keys; restore {path}"
+                ) from None
             keyfile.create(path, Keys.generate())
             try:
                 keys = keyfile.read(path)

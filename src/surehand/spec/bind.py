@@ -24,6 +24,7 @@ def raw_tool(
     Raises:
         SpecError: The handler does not fit the contract.
     """
+    _require_spec(spec)
     _require_parameters(spec, handler, ["context", "json"], keywords=False)
     return _tool(spec, handler, raw=True, status_check=status_check, check=check, undo=undo)
 
@@ -41,6 +42,7 @@ def bind_tool(
     Raises:
         SpecError: The handler does not fit the contract.
     """
+    _require_spec(spec)
     _require_parameters(spec, handler, [*spec.parameters.get("properties", {}), *spec.injected], keywords=True)
     return _tool(spec, handler, raw=False, status_check=status_check, check=check, undo=undo)
 
@@ -64,6 +66,11 @@ def target_of(handler: Handler) -> str:
     inner: Any = getattr(handler, "func", handler)
     name = getattr(inner, "__qualname__", type(inner).__qualname__)
     return f"{getattr(inner, '__module__', None) or type(inner).__module__}:{name}"
+
+
+def _require_spec(spec: object) -> None:
+    if not isinstance(spec, ToolSpec):
+        raise SpecError(f"a handler is bound to a ToolSpec, not to {spec!r:.80}")
 
 
 def _tool(spec: ToolSpec, handler: Handler, **rest: Any) -> Tool:

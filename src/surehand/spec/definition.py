@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias, Unpack, cast, get_args
 
 from ..errors import SpecError
+from . import rules
 from .fields import SpecFields, contract_values
+from .rules import Rule, check_fields, did_you_mean, known_names
 from .tool_spec import ToolSpec
 
 ParameterType: TypeAlias = Literal["string", "number", "integer", "boolean", "object", "array"]
@@ -71,9 +73,14 @@ class Definition:
         Raises:
             SpecError: A parameter contradicts itself; the message holds its path.
         """
+        where = f"tool {self.name!r:.200}"
+        check_fields(where, self, _DEFINITION)
         properties: dict[str, Any] = {}
-        for parameter in self.parameters:
-            path = f"tool {self.name!r}: parameters.{parameter.name}"
+        for index, parameter in enumerate(self.parameters):
+            if not isinstance(parameter, Parameter):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise SpecError(f"{where}: parameters[{index}] must be a Parameter, not {parameter!r:.80}")
+            check_fields(f"{where}: parameters[{index}]", parameter, {"name": rules.text})
+            path = f"{where}: parameters.{parameter.name}"
             if not parameter.name or parameter.name in properties:
                 raise SpecError(f"{path}: " + ("named twice" if parameter.name else "the name is empty"))
             properties[parameter.name] = _schema(parameter, (), path)
@@ -84,7 +91,7 @@ class Definition:
             description=self.description,
             display=self.display,
             parameters=schema,
-            **contract_values(fields),
+            **contract_values(where, fields, SpecFields),
         )
 
 
@@ -106,13 +113,15 @@ def _schema(value: Parameter | ParameterSchema, required: Sequence[str], path: s
 
 
 def _nested(value: ParameterSchema, path: str) -> dict[str, Any]:
+    if not isinstance(value, ParameterSchema):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise SpecError(f"{path} must be a ParameterSchema, not {value!r:.80}")
     if value.required and value.type != "object":
         raise SpecError(f"{path}: required is a list of properties, so it needs type 'object', not {value.type!r}")
     return _schema(value, value.required, path)
 
 
 def _object(properties: Mapping[str, ParameterSchema] | None, required: Sequence[str], path: str) -> dict[str, Any]:
-    if isinstance(required, str | bool):
+    if rules.names(required) is not None:
         raise SpecError(f"{path}: required of a nested object is a list of property names, not {required!r}")
     for name in required:
         if name not in (properties or {}):
@@ -127,8 +136,10 @@ def _check(value: Parameter | ParameterSchema, path: str) -> None:
     def refuse(why: str) -> None:
         raise SpecError(f"{path}: {why}")
 
-    if value.type not in get_args(ParameterType):
-        refuse(f"unknown type {value.type!r}; write one of {', '.join(get_args(ParameterType))}")
+    kinds = get_args(ParameterType)
+    if value.type not in kinds:
+        refuse(f"unknown type {value.type!r:.80}{did_you_mean(value.type, kinds)}{known_names(kinds)}")
+    check_fields(path, value, _PARAMETER if isinstance(value, Parameter) else _NESTED)
     for keyword, types in (
         ("items", ("array",)),
         ("properties", ("object",)),
@@ -146,8 +157,26 @@ def _check(value: Parameter | ParameterSchema, path: str) -> None:
 
 
 def _check_enum(enum: Sequence[Any], kind: str, path: str) -> None:
-    if isinstance(enum, str) or not enum:
+    if not isinstance(enum, list | tuple) or not enum:
         raise SpecError(f"{path}: enum must be a list of at least one value")
     for member in cast("Sequence[object]", enum):
         if not isinstance(member, _ENUM_OF[kind]) or (isinstance(member, bool) and kind != "boolean"):
             raise SpecError(f"{path}: enum holds {member!r}, which is not of type {kind!r}")
+
+
+_NESTED: Final[Mapping[str, Rule]] = {
+    "description": rules.text,
+    "minimum": rules.optional(rules.number),
+    "maximum": rules.optional(rules.number),
+    "pattern": rules.optional(rules.text),
+    "items": rules.optional(rules.instance_of(ParameterSchema, "a ParameterSchema")),
+    "properties": rules.optional(rules.mapping),
+}
+"""What `type`, `enum` and `required` may be depends on other fields."""
+_PARAMETER: Final[Mapping[str, Rule]] = {**_NESTED, "required": rules.flag}
+_DEFINITION: Final[Mapping[str, Rule]] = {
+    "name": rules.text,
+    "description": rules.text,
+    "display": rules.text,
+    "parameters": rules.instance_of((list, tuple), "a list of Parameter"),
+}

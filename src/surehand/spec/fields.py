@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from ..types import Idempotency, Risk, Stage
-from .tool_spec import Check, Handler, Retry, StatusCheck
+from .rules import check_names
+from .tool_spec import Check, Handler, Retry, RetryKind, RunnerName, StatusCheck
 
 
 class ContractFields(TypedDict, total=False):
@@ -22,9 +23,9 @@ class ContractFields(TypedDict, total=False):
     key_retention_s: float
     cache_ttl_s: float
     timeout_s: float
-    retry: Literal["none", "simple", "exponential"] | Retry
+    retry: RetryKind | Retry
     sequential: bool
-    runner: Literal["auto", "inline", "thread"]
+    runner: RunnerName
     owner: str
     tags: Sequence[str]
     stage: Stage
@@ -53,8 +54,19 @@ class ToolFields(ContractFields, total=False):
     undo: Handler | None
 
 
-def contract_values(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as `ToolSpec` takes them: `retry` may be the name of its kind."""
+def contract_values(where: str, fields: Mapping[str, Any], kind: type) -> dict[str, Any]:
+    """The fields as `ToolSpec` takes them: `retry` may be the name of its kind.
+
+    Args:
+        where: Whose fields they are, for the message.
+        fields: As they were given.
+        kind: The class that names the fields there are.
+
+    Raises:
+        SpecError: There is no such field, or no such kind of retry.
+    """
+    known: frozenset[str] = getattr(kind, "__optional_keys__")  # noqa: B009 - pyright knows it of no plain type
+    check_names(where, fields, known)
     values = dict(fields)
     if isinstance(values.get("retry"), str):
         values["retry"] = Retry(kind=values["retry"])

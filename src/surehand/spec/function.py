@@ -22,8 +22,11 @@ def tool(function: Handler | None = None, /, **fields: Unpack[ToolFields]) -> To
     """Makes a tool of a function, sync or async: `@tool` or `@tool(version="1.2.0", risk="medium", ...)`.
 
     Types may be plain JSON types, `Literal`, enums, dates, `Decimal` (a string in JSON, so that it stays exact),
-    `UUID`, pydantic models, dataclasses, `TypedDict`, and lists, dicts and unions of these;
-    `Annotated[T, pydantic.Field(...)]` adds constraints. The result is still callable like the function.
+    `UUID`, `Secret` and pydantic's `SecretStr`, pydantic models, dataclasses, `TypedDict`, and lists, dicts and unions
+    of these; `Annotated[T, pydantic.Field(...)]` adds constraints. Arguments are written back as JSON for policies and
+    approvers, so a type must make equal values of what it wrote: a value of which it makes another is refused. A
+    `default_factory` is asked once a call; one that never gives the same value makes every approval stale. The result
+    is still callable like the function.
 
     Args:
         function: Set by the bare form `@tool`.
@@ -32,6 +35,10 @@ def tool(function: Handler | None = None, /, **fields: Unpack[ToolFields]) -> To
     Raises:
         SpecError: The signature or a field cannot be a contract; the message says what to write instead.
     """
+    if function is not None and not callable(function):  # pyright: ignore[reportUnnecessaryComparison]
+        raise SpecError(
+            f"@tool stands on a function; fields come by keyword, as in @tool(name=...), not {function!r:.80}"
+        )
     frame = inspect.currentframe()
     # Where annotations are looked up that name a type defined in a function, as the tool is.
     scope = dict(frame.f_back.f_locals) if frame is not None and frame.f_back is not None else {}
@@ -47,13 +54,16 @@ def tool(function: Handler | None = None, /, **fields: Unpack[ToolFields]) -> To
 def _make(function: Handler, fields: Mapping[str, Any], scope: Mapping[str, Any]) -> Tool:
     from .typed import Parameter, derive_arguments, derive_output  # pydantic costs 75 ms: only for who uses @tool
 
-    values = contract_values(fields)
-    name = values.pop("name", None) or getattr(function, "__name__", "")
+    if not callable(function):
+        raise SpecError(f"@tool(...) stands on a function, not on {function!r:.80}")
+    own_name = getattr(function, "__name__", "")
+    values = contract_values(f"tool {fields.get('name', own_name)!r:.200}", fields, ToolFields)
+    name = values.pop("name", own_name)
     hints = _hints(function, name, scope)
     description, documented = split_docstring(getattr(function, "__doc__", None))
     parameters: list[Parameter] = []
     injected: dict[str, str] = {}
-    for parameter in inspect.signature(function).parameters.values():
+    for parameter in _signature(function, name).parameters.values():
         annotation = _annotation(parameter, hints, name)
         source = _source(annotation)
         if source is not None:
@@ -80,6 +90,13 @@ def _make(function: Handler, fields: Mapping[str, Any], scope: Mapping[str, Any]
     )
 
 
+def _signature(function: Handler, name: str) -> inspect.Signature:
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):  # some builtins have none
+        raise SpecError(f"tool {name!r}: its signature cannot be read; wrap it in a function of your own") from None
+
+
 def _hints(function: Handler, name: str, scope: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return get_type_hints(function, localns=dict(scope), include_extras=True)
@@ -87,7 +104,7 @@ def _hints(function: Handler, name: str, scope: Mapping[str, Any]) -> dict[str, 
         raise SpecError(
             f"tool {name!r}: an annotation names {error.name!r}, which is not defined where @tool is"
         ) from None
-    except (TypeError, SyntaxError) as error:
+    except Exception as error:  # an annotation is code
         raise SpecError(f"tool {name!r}: annotations cannot be read: {error}") from None
 
 

@@ -8,26 +8,51 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import msgspec
 
 from ..errors import SpecError
 from ..types import Idempotency, Risk, Stage
+from . import rules
 from .hashes import content_hash
+from .injected import DATA_SOURCES, RUNTIME_SOURCES
+from .rules import Rule, check_fields
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,127}")
 """Names that are kept. Each provider's own narrower rule is met when tools are exported."""
 VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_\-]{0,63}")
 
+RetryKind: TypeAlias = Literal["none", "simple", "exponential"]
+RunnerName: TypeAlias = Literal["auto", "inline", "thread"]
+MAX_ATTEMPTS: Final = 100
+_SECONDS: Final = rules.seconds(zero=True)
+_ABOVE_ZERO: Final = rules.seconds(zero=False)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """How often and how a failed attempt is repeated, where the contract lets it be repeated at all."""
+    """How often and how a failed attempt is repeated, where the contract lets it be repeated at all.
 
-    kind: Literal["none", "simple", "exponential"] = "none"
+    Raises:
+        SpecError: A field is not what it must be.
+    """
+
+    kind: RetryKind = "none"
     attempts: int = 3
     """All attempts, the first included."""
     wait_s: float = 0.1
     """Before the second attempt; `exponential` doubles it each time, with jitter."""
+
+    def __post_init__(self) -> None:
+        check_fields("retry", self, _RETRY)
+
+
+_RETRY: Final[Mapping[str, Rule]] = {
+    "kind": rules.one_of(get_args(RetryKind)),
+    "attempts": rules.count(1, MAX_ATTEMPTS),
+    "wait_s": _SECONDS,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +60,7 @@ class ToolSpec:
     """The contract of one tool version. Build it from JSON Schema, with `Definition`, or with `@tool`.
 
     Raises:
-        SpecError: A field is missing or contradicts another.
+        SpecError: A field is not what it must be, or contradicts another.
     """
 
     name: str
@@ -62,7 +87,7 @@ class ToolSpec:
     retry: Retry = Retry()
     sequential: bool = False
     """Whether two calls of this tool must never overlap in one process."""
-    runner: Literal["auto", "inline", "thread"] = "auto"
+    runner: RunnerName = "auto"
     """`auto`: async handlers in the event loop, others in a thread."""
     owner: str = ""
     tags: tuple[str, ...] = ()
@@ -76,40 +101,39 @@ class ToolSpec:
     """Argument name -> injection source, for arguments that the model may not know."""
 
     def __post_init__(self) -> None:
-        if not NAME.fullmatch(self.name):
-            raise SpecError(f"tool {self.name!r}: name must match {NAME.pattern}")
-        if not VERSION.fullmatch(self.version):
-            raise SpecError(f"tool {self.name!r}: version {self.version!r} must match {VERSION.pattern}")
+        where = f"tool {self.name!r:.200}"
+        check_fields(where, self, _SPEC)
+        for name, pattern in (("name", NAME), ("version", VERSION)):
+            if not pattern.fullmatch(getattr(self, name)):
+                raise SpecError(f"{where}: {name} must match {pattern.pattern}, which {getattr(self, name)!r} does not")
         if not self.description.strip():
-            raise SpecError(f"tool {self.name!r}: description is empty; the model chooses a tool by it")
+            raise SpecError(f"{where}: description is empty; the model chooses a tool by it")
         for name in ("permissions", "key", "tags"):
-            value = getattr(self, name)
-            if isinstance(value, str):
-                raise SpecError(f"tool {self.name!r}: {name} must be a list of strings, not a string")
-            object.__setattr__(self, name, tuple(value))
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("parameters", "output_schema", "injected"):
-            object.__setattr__(self, name, deepcopy(getattr(self, name)))
+            object.__setattr__(self, name, _own(where, name, getattr(self, name)))
         if self.idempotency is None:
             object.__setattr__(self, "idempotency", "safe_retry" if self.read_only else "single_effect")
-        self._check()
+        self._check(where)
 
-    def _check(self) -> None:
+    def _check(self, where: str) -> None:
         def refuse(why: str) -> None:
-            raise SpecError(f"tool {self.name!r}: {why}")
+            raise SpecError(f"{where}: {why}")
 
         if self.read_only and self.idempotency != "safe_retry":
             refuse(f"read_only contradicts idempotency={self.idempotency!r}; leave idempotency out")
-        if self.timeout_s <= 0:
-            refuse(f"timeout_s must be above 0, not {self.timeout_s}")
         if self.cache_ttl_s and not self.read_only:
             refuse("cache_ttl_s needs read_only=True; only reads may be reused")
-        if self.retry.attempts < 1 or self.retry.wait_s < 0:
-            refuse("retry.attempts must be at least 1 and retry.wait_s at least 0")
         properties = self.parameters.get("properties", {})
+        if not isinstance(properties, Mapping):
+            refuse("parameters: properties is a mapping of names to schemas")
         for argument in self.key:
             if argument not in properties and argument not in self.injected:
                 refuse(f"key names the argument {argument!r}, which it does not have")
-        for argument in self.injected:
+        for argument, source in self.injected.items():
+            wrong = _SOURCE(source)
+            if wrong is not None:
+                refuse(f"the source of the injected argument {argument!r} must be {wrong}")
             if argument in properties:
                 refuse(f"argument {argument!r} is injected, so it may not be in parameters")
 
@@ -153,6 +177,45 @@ class ToolSpec:
         return content_hash({"target": self.target, "runner": self.runner, "credential": self.credential})
 
 
+def _own(where: str, name: str, value: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """A copy that nobody else can change."""
+    try:
+        return None if value is None else deepcopy(dict(value))
+    except Exception:
+        raise SpecError(f"{where}: {name} holds what cannot be copied; it must be plain JSON") from None
+
+
+_SOURCE: Final = rules.one_of(DATA_SOURCES + RUNTIME_SOURCES)
+_SPEC: Final[Mapping[str, Rule]] = {
+    "name": rules.text,
+    "version": rules.text,
+    "description": rules.text,
+    "display": rules.text,
+    "parameters": rules.mapping,
+    "output_schema": rules.optional(rules.mapping),
+    "risk": rules.one_of(get_args(Risk)),
+    "read_only": rules.flag,
+    "requires_approval": rules.flag,
+    "permissions": rules.names,
+    "idempotency": rules.optional(rules.one_of(get_args(Idempotency))),
+    "key": rules.names,
+    "key_retention_s": _ABOVE_ZERO,
+    "cache_ttl_s": _SECONDS,
+    "timeout_s": _ABOVE_ZERO,
+    "retry": rules.instance_of(Retry, "a Retry, such as Retry(kind='simple')"),
+    "sequential": rules.flag,
+    "runner": rules.one_of(get_args(RunnerName)),
+    "owner": rules.text,
+    "tags": rules.names,
+    "stage": rules.one_of(get_args(Stage)),
+    "source": rules.text,
+    "target": rules.text,
+    "credential": rules.text,
+    "injected": rules.mapping,
+}
+"""Every field of `ToolSpec`; the tests see to that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """Evidence that the effect happened. `result` is what the handler would have returned."""
@@ -185,7 +248,11 @@ def is_async(handler: Handler) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A contract bound to the code that fulfils it."""
+    """A contract bound to the code that fulfils it.
+
+    Raises:
+        SpecError: What must be a function is none.
+    """
 
     spec: ToolSpec
     handler: Handler
@@ -194,10 +261,14 @@ class Tool:
     bind: Callable[[bytes], dict[str, Any]] | None = None
     """Turns the JSON text of the arguments into typed ones. `None`: they are passed as they are.
 
-    Raises `ValueError` (pydantic's `ValidationError` is one) for values that the types refuse.
+    Raises `ValueError`, whose text is for the model, for values that the types refuse; never anything else.
     """
     canonical: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    """Typed arguments back to JSON values, so that all see the value that the handler will see."""
+    """Typed arguments as the JSON values from which `bind` makes equal ones, so that all see what the handler sees.
+
+    Secrets are among them as they are. Raises `ValueError`, for the model, where there are no such values. Set
+    exactly if `bind` is.
+    """
     dump: Callable[[Any], Any] | None = None
     """Turns what the handler returned into a JSON value, where its return type says how."""
     status_check: StatusCheck | None = None
@@ -208,8 +279,36 @@ class Tool:
     """Whether the handler belongs in the event loop, so far as its definition tells."""
 
     def __post_init__(self) -> None:
+        named: object = getattr(self.spec, "name", None)
+        check_fields(f"tool {named!r:.200}", self, _TOOL)
+        if (self.bind is None) is not (self.canonical is None):
+            raise SpecError(f"tool {self.spec.name!r}: bind and canonical come together")
         object.__setattr__(self, "is_async", is_async(self.handler))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the handler itself, ungoverned: for unit tests of the function."""
         return self.handler(*args, **kwargs)
+
+    def as_read(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments as the handler will read them, for everybody else to see: the end of stage 3.
+
+        Defaults that only the types know are filled in. What comes out is what `bind` makes equal values of, however
+        often; it need not satisfy the schema, so validate it once more.
+
+        Args:
+            arguments: Valid by the schema. Not changed.
+
+        Raises:
+            ValueError: The types refuse a value, or make another of it each time they read it. For the model.
+        """
+        if self.bind is None or self.canonical is None:
+            return arguments
+        return self.canonical(self.bind(msgspec.json.encode(arguments)))
+
+
+_TOOL: Final[Mapping[str, Rule]] = {
+    "spec": rules.instance_of(ToolSpec, "a ToolSpec"),
+    "handler": rules.function,
+    "raw": rules.flag,
+    **{name: rules.optional(rules.function) for name in ("bind", "canonical", "dump", "status_check", "check", "undo")},
+}

@@ -1,4 +1,4 @@
-"""Python types as JSON Schema, and values between the two. Only this module knows pydantic."""
+"""Python types as JSON Schema, and values between the two. With `writing`, the only module that knows pydantic."""
 
 from __future__ import annotations
 
@@ -9,26 +9,20 @@ from enum import Enum
 from inspect import Parameter as _Signature
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    JsonValue,
-    SecretBytes,
-    SecretStr,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-)
-from pydantic.errors import PydanticUserError
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import PydanticSerializationError
 
 from ..errors import SpecError
 from ..types import Attachment, Output
+from .hashes import canonical_json
+from .numbers import one_form
+from .places import Places
+from .writing import WRITES_SECRET, Write, holds_secret, same, writers
 
-_NO_JSON_FORM: Final = (PydanticUserError, SpecError, NameError, TypeError, AttributeError)
+MAX_SAID: Final = 300
+"""Characters of one message of a type."""
 DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"
 
 
@@ -76,6 +70,16 @@ class _Generator(GenerateJsonSchema):
     def typed_dict_schema(self, schema: Any) -> JsonSchemaValue:
         return _closed(super().typed_dict_schema(schema), schema.get("cls"))
 
+    def json_or_python_schema(self, schema: Any) -> JsonSchemaValue:
+        generated = super().json_or_python_schema(schema)
+        secret = schema.get("serialization", {}).get("function") is WRITES_SECRET
+        return {**generated, "writeOnly": True} if secret else generated
+
+    def default_schema(self, schema: Any) -> JsonSchemaValue:
+        if holds_secret(schema.get("default")):  # the model would see it, or its mask be taken for it
+            schema = {key: value for key, value in schema.items() if key != "default"}
+        return super().default_schema(schema)
+
     def generate(self, schema: Any, mode: Any = "validation") -> JsonSchemaValue:
         # Pydantic names enums in metadata, which it applies after `enum_schema`.
         generated = super().generate(schema, mode)
@@ -115,29 +119,126 @@ def derive_arguments(tool: str, parameters: Sequence[Parameter]) -> DerivedArgum
     try:
         model = _model(parameters, names)
         schema = model.model_json_schema(schema_generator=_Generator)
-    except _NO_JSON_FORM as error:
+    except Exception as error:
         raise SpecError(f"tool {tool!r}: {_culprit(parameters)}: {_first_line(error)}") from None
     schema.pop("title", None)
     schema.setdefault("properties", {})
-    if all(_is_plain(parameter.annotation) and _json_name(parameter) == parameter.name for parameter in parameters):
+    for parameter, field in zip(parameters, model.model_fields.values(), strict=True):
+        if field.default_factory_takes_validated_data:
+            raise SpecError(
+                f"tool {tool!r}: parameter {parameter.name!r} has a default_factory that takes other arguments; "
+                "work the value out in the function"
+            )
+    if all(map(_passes_as_it_is, parameters, model.model_fields.values())):
         return DerivedArguments(schema, None, None)
-    fields = [(parameter.name, f"p{index}") for index, parameter in enumerate(parameters)]
+    _require_fitting_defaults(tool, schema, parameters)
+    way = _Way(model, schema, {parameter.name: field for parameter, field in zip(parameters, names, strict=True)})
+    return DerivedArguments(schema, way.bind, way.canonical)
 
-    def bind(data: bytes) -> dict[str, Any]:
+
+def _require_fitting_defaults(tool: str, schema: dict[str, Any], parameters: Sequence[Parameter]) -> None:
+    """Reads the defaults of a schema by the types: JSON Schema does not say all that a type does."""
+    defaults = {name: node["default"] for name, node in schema["properties"].items() if "default" in node}
+    given = [parameter for parameter in parameters if _json_name(parameter) in defaults]
+    names = {f"p{index}": _json_name(parameter) for index, parameter in enumerate(given)}
+    way = _Way(_model(given, names), schema, {parameter.name: f for parameter, f in zip(given, names, strict=True)})
+    try:
+        way.canonical(way.bind(msgspec.json.encode(defaults)))
+    except ValueError as error:
+        raise SpecError(f"tool {tool!r}: a default is not of the type that it stands in: {error}") from None
+
+
+class _Way:
+    """Between JSON and the types of one function's arguments."""
+
+    def __init__(self, model: type[BaseModel], schema: dict[str, Any], fields: dict[str, str]) -> None:
+        self.model = model
+        self.schema = schema
+        self.fields = fields
+        """Parameter -> field of the model."""
+        self.names = {field: str(info.alias) for field, info in model.model_fields.items()}
+        """Field -> name in JSON."""
+        self.writers = writers(model)
+
+    def bind(self, data: bytes) -> dict[str, Any]:
+        """See `Tool.bind`."""
+        values = vars(self._read(data))
+        return {name: values[field] for name, field in self.fields.items()}
+
+    def canonical(self, typed: dict[str, Any]) -> dict[str, Any]:
+        """See `Tool.canonical`."""
+        known = {self.names[field]: typed[name] for name, field in self.fields.items() if name in typed}
+        value = self.model.model_construct(**known)
+        problem = ""
+        for write in self.writers:
+            written = _written(write, value)
+            if written is not None:
+                problem = self._problem(written, value, write)
+                if not problem:
+                    return written
+        raise ValueError(problem or "$: the values are not of the types that the function declares")
+
+    def _read(self, data: bytes) -> BaseModel:
         try:
-            values = model.model_validate_json(data, strict=True).__dict__
+            return self.model.model_validate_json(data, strict=True)
         except ValidationError as error:
-            raise ValueError(_say(error)) from None
-        return {name: values[field] for name, field in fields}
+            raise ValueError(self._say(error)) from None
+        except Exception:  # of a validator; its text may be anything
+            raise ValueError(f"{self._raising(data)}: the type of this argument cannot take the value") from None
 
-    def canonical(typed: dict[str, Any]) -> dict[str, Any]:
-        known = {names[field]: typed[name] for name, field in fields if name in typed}
+    def _problem(self, written: dict[str, Any], value: BaseModel, write: Write) -> str:
+        """Why written values would not be read as the same; empty if they would."""
         try:
-            return model.model_construct(**known).model_dump(mode="json", by_alias=True, warnings="error")
-        except PydanticSerializationError:  # its text holds values
-            raise ValueError("$: the values are not of the types that the function declares") from None
+            again = self._read(msgspec.json.encode(written))
+        except ValueError as error:
+            return str(error)
+        rewritten = _written(write, again) or {}
+        for field, name in self.names.items():
+            equal = same(vars(value).get(field), vars(again)[field])
+            if not equal or canonical_json(written.get(name)) != canonical_json(rewritten.get(name)):
+                return (
+                    f"$.{name}: the tool cannot take this value: its type makes another value of it each time it is "
+                    "read; send another value, or tell the people who run the tool"
+                )
+        return ""
 
-    return DerivedArguments(schema, bind, canonical)
+    def _raising(self, data: bytes) -> str:
+        """Which argument's type raises something else than an error of validation, found by giving each alone."""
+        try:
+            given: dict[str, Any] = msgspec.json.decode(data)
+        except ValueError:
+            return "$"
+        for name in self.names.values():
+            if name in given:
+                try:
+                    self.model.model_validate_json(msgspec.json.encode({name: given[name]}), strict=True)
+                except ValidationError:
+                    continue
+                except Exception:
+                    return f"$.{name}"
+        return "$"
+
+    def _say(self, error: ValidationError) -> str:
+        """Where and what, without the value: it may be a secret."""
+        places = Places(self.schema)
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        return "; ".join(_message(places, item["loc"], item["msg"]) for item in found[:5])
+
+
+def _message(places: Places, parts: tuple[int | str, ...], said: str) -> str:
+    argument = parts[:1]
+    if argument and places.holds_secret(argument):
+        # A validator may say the value. A key inside a secret is part of it.
+        inside = places.secret_from(argument) is None
+        return f"{_path(parts if inside else argument)}: not a value that this argument can have"
+    return f"{_path(parts)}: {_cut(said)}"
+
+
+def _written(write: Write, value: BaseModel) -> dict[str, Any] | None:
+    try:
+        return one_form(write(value))
+    except Exception:  # its text holds values
+        return None
 
 
 def derive_output(tool: str, annotation: Any) -> DerivedOutput:
@@ -151,7 +252,7 @@ def derive_output(tool: str, annotation: Any) -> DerivedOutput:
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(annotation)
         schema = adapter.json_schema(mode="serialization", schema_generator=_Generator)
-    except _NO_JSON_FORM as error:
+    except Exception as error:
         raise SpecError(
             f"tool {tool!r}: the return type has no JSON form: {_first_line(error)}; write a model, a dataclass, or Any"
         ) from None
@@ -167,8 +268,9 @@ def _model(parameters: Sequence[Parameter], names: dict[str, str]) -> type[BaseM
         extra: dict[str, Any] = {"alias": alias}
         if parameter.description and not (info and info.description):
             extra["description"] = parameter.description
-        default = ... if parameter.default is _Signature.empty else parameter.default
-        fields[field] = (Annotated[parameter.annotation, Field(**extra)], default)
+        annotation = Annotated[parameter.annotation, Field(**extra)]
+        # Without one, a default inside the annotation counts.
+        fields[field] = annotation if parameter.default is _Signature.empty else (annotation, parameter.default)
     return create_model("Arguments", __config__=ConfigDict(extra="forbid", strict=True), **fields)
 
 
@@ -192,16 +294,26 @@ def _culprit(parameters: Sequence[Parameter]) -> str:
     def fails(parameter: Parameter) -> bool:
         try:
             _model([parameter], {"p0": _json_name(parameter)}).model_json_schema(schema_generator=_Generator)
-        except _NO_JSON_FORM:
+        except Exception:
             return True
         return False
 
     return next((f"parameter {parameter.name!r}" for parameter in parameters if fails(parameter)), "its parameters")
 
 
+def _passes_as_it_is(parameter: Parameter, field: FieldInfo) -> bool:
+    """Whether the JSON value is the argument, under the same name, and its default is in the schema."""
+    return (
+        _is_plain(parameter.annotation)
+        and field.alias == parameter.name
+        and field.default_factory is None
+        and not isinstance(parameter.default, FieldInfo)
+    )
+
+
 def _is_plain(annotation: Any) -> bool:
     """Whether a JSON value that fits the schema already is what the annotation says."""
-    if annotation in (str, int, float, bool, None, type(None), Any, list, dict, JsonValue):
+    if annotation in (str, int, bool, None, type(None), Any, list, dict, JsonValue):  # a float may be written 5
         return True
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
@@ -223,11 +335,6 @@ def _only_constrains(mark: Any) -> bool:
 def _refuse_lossy(tool: str, parameter: Parameter) -> None:
     """Refuses annotations that pydantic takes, but through which no value comes back from JSON."""
     for inner in _inside(parameter.annotation):
-        if inner in (SecretStr, SecretBytes):
-            raise SpecError(
-                f"tool {tool!r}: parameter {parameter.name!r} is a pydantic secret, which loses its value in JSON; "
-                "write Annotated[str, Field(json_schema_extra={'writeOnly': True})]"
-            )
         if isinstance(inner, Enum) and not isinstance(inner, str):
             raise SpecError(
                 f"tool {tool!r}: parameter {parameter.name!r} is a Literal of {inner}, which no JSON value equals; "
@@ -241,14 +348,12 @@ def _inside(annotation: Any) -> Iterator[Any]:
         yield from _inside(inner)
 
 
-def _say(error: ValidationError) -> str:
-    """Where and what, without the value: it may be a secret."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return "; ".join(f"{_path(item['loc'])}: {item['msg']}" for item in found[:5])
-
-
 def _path(parts: tuple[int | str, ...]) -> str:
-    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    return _cut("$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SAID else text[: MAX_SAID - 1] + "…"
 
 
 def _first_line(error: Exception) -> str:

@@ -10,8 +10,8 @@ from ..ports import Ballot
 from . import statements
 from .audit import record
 from .ledger import move
-from .rows import approval_record, approval_records, vote_values
-from .tx import Tx
+from .rows import ApprovalRows, all_readable, approval_record, approvals_apart, vote_values
+from .tx import Statement, Tx, Values
 
 STATUSES: tuple[ApprovalStatus, ...] = get_args(ApprovalStatus)
 
@@ -28,7 +28,7 @@ def vote(
     found = tx.rows(statements.lock_approval, of)
     if not found:
         return None
-    approval = approval_record(found[0], tx.rows(statements.votes_of, of))
+    approval = approval_record((found[0], tx.rows(statements.votes_of, of)))
     ballot = decide(approval)
     if isinstance(ballot, Refused):
         return ballot
@@ -45,17 +45,30 @@ def vote(
 
 def get_approval(tx: Tx, tenant: str, approval_id: str) -> Approval | None:
     """`Store.get_approval`."""
-    found = approval_records(tx.rows(statements.get_approval, {"tenant": tenant, "approval_id": approval_id}))
-    return found[0] if found else None
+    found = approvals_apart(tx.rows(statements.get_approval, {"tenant": tenant, "approval_id": approval_id}))
+    return approval_record(found[0]) if found else None
 
 
 def list_approvals(tx: Tx, tenant: str, statuses: Sequence[ApprovalStatus], limit: int) -> list[Approval]:
     """`Store.list_approvals`."""
     wanted = sorted(set(statuses or STATUSES))
-    values = {"tenant": tenant, "limit": limit, **statements.any_of("status", wanted)}
-    return approval_records(tx.rows(statements.list_approvals(len(wanted)), values))
+    values = {"tenant": tenant, **statements.any_of("status", wanted)}
+    return _list(tx, statements.list_approvals(len(wanted)), values, limit)
 
 
 def expired_approvals(tx: Tx, now_us: int, limit: int) -> list[Approval]:
     """`Store.expired_approvals`."""
-    return approval_records(tx.rows(statements.expired_approvals, {"now_us": now_us, "limit": limit}))
+    return _list(tx, statements.expired_approvals, {"now_us": now_us}, limit)
+
+
+def _list(tx: Tx, statement: Statement, values: Values, limit: int) -> list[Approval]:
+    def fetch(most: int) -> list[ApprovalRows]:
+        return approvals_apart(tx.rows(statement, {**values, "limit": most}))
+
+    return all_readable(approval_record, fetch, limit)
+
+
+def count_open_approvals(tx: Tx, tenant: str) -> int:
+    """`Store.count_open_approvals`."""
+    ((count,),) = tx.rows(statements.count_open_approvals, {"tenant": tenant})
+    return count

@@ -11,8 +11,8 @@ from ..ledger import CallRecord
 from ..ports import Claim, Existing, Move
 from . import statements
 from .audit import record
-from .rows import approval_values, call_record, call_values
-from .tx import LostRaceError, Row, Tx
+from .rows import all_readable, approval_values, call_record, call_values
+from .tx import LostRaceError, Row, Statement, Tx, Values
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 FINISHED: frozenset[Status] = frozenset({"ok", "error", "denied", "cancelled"})
@@ -24,7 +24,7 @@ def claim(tx: Tx, claim: Claim) -> Existing | None:
     values = call_values(record_)
     query = statements.find_unknown if record_.key is None else statements.find_existing
     lapsed: Row | None = None
-    for row in sorted(tx.rows(query, values), key=_key_holder_first):
+    for row in sorted(tx.rows(query, {**values, "now_us": claim.now_us}), key=_key_holder_first):
         if row[-1] and _has_let_go(row, claim.now_us):
             lapsed = row
         else:
@@ -51,12 +51,12 @@ def _has_let_go(row: Row, now_us: int) -> bool:
 
 
 def _existing(row: Row) -> Existing:
-    found = call_record(row)
-    if found.owner is None:
-        return Existing(record=found, owner_seen_us=None)
-    # To start a call is a sign of life too, maybe the owner's only one so far.
-    started_us = found.created_us if found.started_us is None else found.started_us
-    return Existing(record=found, owner_seen_us=max(started_us, row[-2] or 0))
+    return Existing(record=call_record(row), owner_silent_us=_not_negative(row[-2]))
+
+
+def _not_negative(silent_us: int | None) -> int | None:
+    """The clock may have been set back since."""
+    return None if silent_us is None else max(0, silent_us)
 
 
 def _take_key(tx: Tx, claim: Claim, lapsed: Row) -> None:
@@ -75,7 +75,9 @@ def move(tx: Tx, move: Move) -> bool:
     """`Store.move`."""
     if move.approval is not None and not _approval_is(tx, move, move.approval[0], move.approval[1]):
         return False
-    statement = statements.move_call(len(move.expect), move.expect_owner is not None)
+    statement = statements.move_call(
+        len(move.expect), move.expect_owner is not None, move.expect_started_us is not None
+    )
     if not move.expect or not tx.change(statement, _move_values(move)):
         return False
     if move.approval is not None:
@@ -101,7 +103,9 @@ def _move_values(move: Move) -> dict[str, object]:
         "of_tenant": move.tenant,
         "of_call": move.call_id,
         "expect_owner": move.expect_owner,
+        "expect_started_us": move.expect_started_us,
         "to": move.to,
+        "release_owner": int(move.release_owner),
         "new_owner": move.owner,
         "new_attempt": move.attempt,
         "new_outcome": move.outcome,
@@ -126,17 +130,31 @@ def get_call(tx: Tx, tenant: str, call_id: str) -> CallRecord | None:
 def list_calls(tx: Tx, tenant: str, statuses: Sequence[Status], limit: int) -> list[CallRecord]:
     """`Store.list_calls`."""
     wanted = sorted(set(statuses or STATUSES))
-    values = {"tenant": tenant, "limit": limit, **statements.any_of("status", wanted)}
-    return [call_record(row) for row in tx.rows(statements.list_calls(len(wanted)), values)]
+    values = {"tenant": tenant, **statements.any_of("status", wanted)}
+    return _list(tx, statements.list_calls(len(wanted)), values, limit)
 
 
-def orphans(tx: Tx, seen_before_us: int, limit: int) -> list[CallRecord]:
+def orphans(tx: Tx, now_us: int, silent_us: int, limit: int) -> list[CallRecord]:
     """`Store.orphans`."""
-    values = {"seen_before_us": seen_before_us, "limit": limit}
-    return [call_record(row) for row in tx.rows(statements.orphans, values)]
+    return _list(tx, statements.orphans, {"now_us": now_us, "least_silent_us": silent_us}, limit)
+
+
+def running_of(tx: Tx, owner: str, limit: int) -> list[CallRecord]:
+    """`Store.running_of`."""
+    return _list(tx, statements.running_of, {"owner": owner}, limit)
+
+
+def _list(tx: Tx, statement: Statement, values: Values, limit: int) -> list[CallRecord]:
+    return all_readable(call_record, lambda most: tx.rows(statement, {**values, "limit": most}), limit)
 
 
 def beat(tx: Tx, owner: str, now_us: int) -> None:
     """`Store.beat`."""
     if not tx.change(statements.beat, {"of_owner": owner, "now_us": now_us}):
-        tx.write(statements.insert_worker, {"owner": owner, "seen_us": now_us})
+        tx.write(statements.insert_worker, {"owner": owner, "now_us": now_us})
+
+
+def silence(tx: Tx, owner: str, now_us: int) -> int | None:
+    """`Store.silence`."""
+    found = tx.rows(statements.silence, {"owner": owner, "now_us": now_us})
+    return _not_negative(found[0][0]) if found else None

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 from ..approval import Approval, Vote
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact
+from ..errors import StoreError
 from ..ledger import CallRecord
-from ..ports import StoredArtifact
+from ..ports import RunRecord, StoredArtifact, StoredEvent, TurnRecord
 from ..types import Caller, Requirement
 from .tx import Row, Values
 
+T = TypeVar("T")
+R = TypeVar("R")
+ApprovalRows: TypeAlias = "tuple[Row, list[Row]]"
+"""An approval's row, and those of its votes."""
+
+_log = logging.getLogger("surehand.storage")
 _caller = msgspec.json.Decoder(Caller)
 _needs = msgspec.json.Decoder(tuple[Requirement, ...])
 _groups = msgspec.json.Decoder(tuple[str, ...])
@@ -23,10 +31,43 @@ _encoder = msgspec.json.Encoder()
 _CALL_FIELDS = CallRecord.__struct_fields__
 _APPROVAL_FIELDS = tuple(field for field in Approval.__struct_fields__ if field != "votes")
 _AUDIT_FIELDS = AuditRow.__struct_fields__
+_RUN_FIELDS = RunRecord.__struct_fields__
 
 
 def _json(value: Any) -> str:
     return _encoder.encode(value).decode()
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], stored: Any, what: str, tenant: str) -> T:
+    try:
+        return decoder.decode(stored)
+    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+        raise StoreError(f"the row of {what} of tenant {tenant} is damaged and cannot be read") from error
+
+
+def all_readable(read: Callable[[R], T], fetch: Callable[[int], Sequence[R]], limit: int) -> list[T]:
+    """Up to `limit` records. What cannot be read is skipped, and the next takes its place.
+
+    Args:
+        read: Makes a record.
+        fetch: Gives up to so many rows, always from the start.
+        limit: How many records.
+    """
+    asked = limit
+    while True:
+        rows = fetch(asked)
+        found = list(_readable(read, rows))
+        if len(found) >= limit or len(rows) < asked:
+            return found[:limit]
+        asked *= 2
+
+
+def _readable(read: Callable[[R], T], rows: Sequence[R]) -> Iterator[T]:
+    for row in rows:
+        try:
+            yield read(row)
+        except StoreError as error:
+            _log.warning("%s", error)
 
 
 def call_values(record: CallRecord) -> dict[str, Any]:
@@ -39,7 +80,7 @@ def call_values(record: CallRecord) -> dict[str, Any]:
 def call_record(row: Row) -> CallRecord:
     """The call in the first columns of a row."""
     values = dict(zip(_CALL_FIELDS, row, strict=False))
-    values["caller"] = _caller.decode(values["caller"])
+    values["caller"] = _decoded(_caller, values["caller"], f"call {values['call_id']}", values["tenant"])
     return CallRecord(**values)
 
 
@@ -50,23 +91,24 @@ def approval_values(approval: Approval) -> dict[str, Any]:
     return values
 
 
-def approval_record(row: Row, vote_rows: Sequence[Row]) -> Approval:
+def approval_record(rows: ApprovalRows) -> Approval:
     """The approval in the first columns of a row, with votes in their order."""
+    row, vote_rows = rows
     values = dict(zip(_APPROVAL_FIELDS, row, strict=False))
-    values["needs"] = _needs.decode(values["needs"])
+    values["needs"] = _decoded(_needs, values["needs"], f"approval {values['approval_id']}", values["tenant"])
     return Approval(**values, votes=tuple(_vote(vote) for vote in vote_rows))
 
 
-def approval_records(rows: Sequence[Row]) -> list[Approval]:
-    """Approvals from rows that each hold one and one of its votes, or none."""
+def approvals_apart(rows: Sequence[Row]) -> list[ApprovalRows]:
+    """Rows that each hold an approval and one of its votes, or none, by approval."""
     width = len(_APPROVAL_FIELDS)
-    found: dict[tuple[str, str], tuple[Row, list[Row]]] = {}
+    found: dict[tuple[str, str], ApprovalRows] = {}
     for row in rows:
         approval_id, _, tenant, *_ = row
         _, cast = found.setdefault((tenant, approval_id), (row, []))
         if row[width] is not None:
             cast.append(row[width:])
-    return [approval_record(row, cast) for row, cast in found.values()]
+    return list(found.values())
 
 
 def vote_values(tenant: str, approval_id: str, position: int, vote: Vote) -> Values:
@@ -85,10 +127,9 @@ def vote_values(tenant: str, approval_id: str, position: int, vote: Vote) -> Val
 
 
 def _vote(row: Row) -> Vote:
-    _, _, _, approver, verdict, groups, reason, at_us, seal = row
-    return Vote(
-        approver=approver, verdict=verdict, groups=_groups.decode(groups), reason=reason, at_us=at_us, seal=seal
-    )
+    tenant, approval_id, _, approver, verdict, groups, reason, at_us, seal = row
+    read = _decoded(_groups, groups, f"a vote on approval {approval_id}", tenant)
+    return Vote(approver=approver, verdict=verdict, groups=read, reason=reason, at_us=at_us, seal=seal)
 
 
 def audit_values(row: AuditRow) -> Values:
@@ -133,3 +174,39 @@ def artifact_record(row: Row) -> StoredArtifact:
     tenant, artifact_id, call_id, media_type, size_bytes, sha256, body = row
     artifact = Artifact(id=artifact_id, media_type=media_type, size_bytes=size_bytes, sha256=sha256)
     return StoredArtifact(artifact=artifact, tenant=tenant, call_id=call_id, body=body)
+
+
+def run_values(record: RunRecord) -> Values:
+    """A run's columns."""
+    values = msgspec.structs.asdict(record)
+    values["caller"] = _json(record.caller)
+    values["cancel"] = int(record.cancel)
+    return values
+
+
+def run_record(row: Row) -> RunRecord:
+    """A run."""
+    values: dict[str, Any] = dict(zip(_RUN_FIELDS, row, strict=True))
+    values["caller"] = _decoded(_caller, values["caller"], f"run {values['run_id']}", values["tenant"])
+    values["cancel"] = bool(values["cancel"])
+    return RunRecord(**values)
+
+
+def turn_values(record: TurnRecord) -> Values:
+    """A turn's columns."""
+    return msgspec.structs.asdict(record)
+
+
+def turn_record(row: Row) -> TurnRecord:
+    """A turn."""
+    return TurnRecord(**dict(zip(TurnRecord.__struct_fields__, row, strict=True)))
+
+
+def event_values(event: StoredEvent) -> Values:
+    """An event's columns."""
+    return msgspec.structs.asdict(event)
+
+
+def event_record(row: Row) -> StoredEvent:
+    """An event."""
+    return StoredEvent(**dict(zip(StoredEvent.__struct_fields__, row, strict=True)))

@@ -13,17 +13,33 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
+    case,
     delete,
     func,
     insert,
     literal_column,
+    null,
     select,
     union_all,
     update,
 )
 
-from .tables import approvals, artifacts, audit, audit_heads, calls, checkpoints, keys, votes, workers
-from .tx import Statement
+from .tables import (
+    approvals,
+    artifacts,
+    audit,
+    audit_heads,
+    calls,
+    checkpoints,
+    keys,
+    run_events,
+    runs,
+    settings,
+    turns,
+    votes,
+    workers,
+)
+from .tx import Now, Statement
 
 
 def _inserted(table: Table) -> Statement:
@@ -64,8 +80,9 @@ _call = select(*calls.c).where(calls.c.tenant == _text("tenant"))
 get_call = Statement(_call.where(calls.c.call_id == _text("call_id")))
 
 # Subqueries, not joins: a plan that PostgreSQL made while the tables were empty has no order to get wrong.
-_seen_us = select(workers.c.seen_us).where(workers.c.owner == calls.c.owner).scalar_subquery()
-_seen = select(*calls.c, _seen_us.label("seen_us")).where(calls.c.tenant == _text("tenant"))
+_silent_us = Now() - workers.c.seen_us
+_owner_silent_us = select(_silent_us).where(workers.c.owner == calls.c.owner).scalar_subquery()
+_seen = select(*calls.c, _owner_silent_us.label("silent_us")).where(calls.c.tenant == _text("tenant"))
 _held_by = (
     select(keys.c.call_id)
     .where(keys.c.tenant == _text("tenant"), keys.c.name == _text("name"), keys.c.key == _text("key"))
@@ -106,7 +123,6 @@ release_key = Statement(
 )
 
 _MOVABLE = (
-    "owner",
     "attempt",
     "outcome",
     "result",
@@ -122,11 +138,15 @@ _MOVABLE = (
 
 
 @cache
-def move_call(expected: int, owned: bool) -> Statement:
-    """The conditional update of one call, from one of `expected` states."""
-    changes = {
+def move_call(expected: int, owned: bool, started: bool) -> Statement:
+    """The conditional update of one call, from one of `expected` states, perhaps of one owner and one start."""
+    changes: dict[str, Any] = {
         name: func.coalesce(bindparam(f"new_{name}", type_=calls.c[name].type), calls.c[name]) for name in _MOVABLE
     }
+    changes["owner"] = case(
+        (_number("release_owner") == literal_column("1"), null()),
+        else_=func.coalesce(_text("new_owner"), calls.c.owner),
+    )
     statement = (
         update(calls)
         .values(status=_text("to"), **changes)
@@ -136,7 +156,11 @@ def move_call(expected: int, owned: bool) -> Statement:
             calls.c.status.in_(_any_of("expect", expected)),
         )
     )
-    return Statement(statement.where(calls.c.owner == _text("expect_owner")) if owned else statement)
+    if owned:
+        statement = statement.where(calls.c.owner == _text("expect_owner"))
+    if started:
+        statement = statement.where(calls.c.started_us == _number("expect_started_us"))
+    return Statement(statement)
 
 
 @cache
@@ -155,19 +179,16 @@ def list_calls(statuses: int) -> Statement:
     return Statement(select(merged).order_by(merged.c.created_us.desc(), merged.c.call_id.desc()).limit(_limit()))
 
 
-orphans = Statement(
-    select(*calls.c)
-    .where(
-        calls.c.status == _RUNNING,
-        func.coalesce(_seen_us, literal_column("0")) < _number("seen_before_us"),
-        # To start a call is a sign of life too: the owner may not have said another word yet.
-        func.coalesce(calls.c.started_us, calls.c.created_us) < _number("seen_before_us"),
-    )
-    .order_by(calls.c.created_us, calls.c.call_id)
-    .limit(_limit())
+_running = (
+    select(*calls.c).where(calls.c.status == _RUNNING).order_by(calls.c.created_us, calls.c.call_id).limit(_limit())
 )
-beat = Statement(update(workers).values(seen_us=_number("now_us")).where(workers.c.owner == _text("of_owner")))
-insert_worker = _inserted(workers)
+orphans = Statement(
+    _running.where(func.coalesce(_owner_silent_us, _number("least_silent_us")) >= _number("least_silent_us"))
+)
+running_of = Statement(_running.where(calls.c.owner == _text("owner")))
+silence = Statement(select(_silent_us).where(workers.c.owner == _text("owner")))
+beat = Statement(update(workers).values(seen_us=Now()).where(workers.c.owner == _text("of_owner")))
+insert_worker = Statement(insert(workers).values(owner=_text("owner"), seen_us=Now()))
 
 # --- approvals
 
@@ -219,14 +240,15 @@ def list_approvals(statuses: int) -> Statement:
     return _with_votes(select(merged).order_by(merged.c.created_us, merged.c.approval_id).limit(_limit()))
 
 
+_PENDING = approvals.c.status.in_([literal_column("'open'"), literal_column("'approved'")])
 expired_approvals = _with_votes(
     select(*approvals.c)
-    .where(
-        approvals.c.status.in_([literal_column("'open'"), literal_column("'approved'")]),
-        approvals.c.expires_us <= _number("now_us"),
-    )
+    .where(_PENDING, approvals.c.expires_us <= _number("now_us"))
     .order_by(approvals.c.expires_us, approvals.c.approval_id)
     .limit(_limit())
+)
+count_open_approvals = Statement(
+    select(func.count()).select_from(approvals).where(approvals.c.tenant == _text("tenant"), _PENDING)
 )
 
 # --- audit
@@ -271,4 +293,73 @@ list_checkpoints = Statement(
 insert_artifact = _inserted(artifacts)
 get_artifact = Statement(
     select(*artifacts.c).where(artifacts.c.tenant == _text("tenant"), artifacts.c.artifact_id == _text("artifact_id"))
+)
+
+# --- settings
+
+insert_setting = _inserted(settings)
+get_setting = Statement(select(settings.c.value).where(settings.c.name == _text("name")))
+
+# --- runs
+
+insert_run = _inserted(runs)
+insert_turn = _inserted(turns)
+insert_run_event = _inserted(run_events)
+
+_run = select(*runs.c).where(runs.c.tenant == _text("tenant"))
+_one_run = _run.where(runs.c.run_id == _text("run_id"))
+get_run = Statement(_one_run)
+lock_run = Statement(_one_run.with_for_update())
+_this_run = (runs.c.tenant == _text("of_tenant"), runs.c.run_id == _text("of_run"))
+_OPEN = runs.c.status != literal_column("'ended'", Text)
+take_run = Statement(update(runs).values(owner=_text("new_owner"), updated_us=_number("now_us")).where(*_this_run))
+save_run = Statement(
+    update(runs)
+    .values(
+        status=_text("to"),
+        reason=_text("new_reason"),
+        owner=_text("new_owner"),
+        turns=case((runs.c.turns < _number("least_turns"), _number("least_turns")), else_=runs.c.turns),
+        updated_us=_number("now_us"),
+    )
+    .where(*_this_run, _OPEN, runs.c.owner == _text("expect_owner"))
+)
+cancel_run = Statement(
+    update(runs).values(cancel=literal_column("1"), updated_us=_number("now_us")).where(*_this_run, _OPEN)
+)
+set_results = Statement(
+    update(turns)
+    .values(results=bindparam("new_results", type_=turns.c.results.type))
+    .where(turns.c.tenant == _text("of_tenant"), turns.c.run_id == _text("of_run"), turns.c.turn == _number("of_turn"))
+)
+
+
+@cache
+def list_runs(statuses: int) -> Statement:
+    """The newest runs in some states, found as calls are."""
+    newest = [
+        select(
+            _run.where(runs.c.status == status)
+            .order_by(runs.c.created_us.desc(), runs.c.run_id.desc())
+            .limit(_limit())
+            .subquery()
+        )
+        for status in _any_of("status", statuses)
+    ]
+    merged = union_all(*newest).subquery()
+    return Statement(select(merged).order_by(merged.c.created_us.desc(), merged.c.run_id.desc()).limit(_limit()))
+
+
+list_turns = Statement(
+    select(*turns.c).where(turns.c.tenant == _text("tenant"), turns.c.run_id == _text("run_id")).order_by(turns.c.turn)
+)
+list_run_events = Statement(
+    select(*run_events.c)
+    .where(
+        run_events.c.tenant == _text("tenant"),
+        run_events.c.run_id == _text("run_id"),
+        run_events.c.seq > _number("after_seq"),
+    )
+    .order_by(run_events.c.seq)
+    .limit(_limit())
 )

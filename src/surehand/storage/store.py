@@ -9,12 +9,24 @@ from ..approval import Approval, ApprovalStatus, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Status
 from ..ledger import CallRecord
-from ..ports import Ballot, Claim, Existing, Move, StoredArtifact
-from . import approvals, audit, ledger
+from ..ports import (
+    Ballot,
+    Claim,
+    Existing,
+    Move,
+    RunRecord,
+    RunSave,
+    RunStatus,
+    StoredArtifact,
+    StoredEvent,
+    TurnRecord,
+)
+from . import approvals, audit, ledger, runs
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
 from .lane import Lane
 from .schema import bring_up_to_date
+from .settings import remember
 from .tx import Driver, SchemaSession, Session, Tx
 
 T = TypeVar("T")
@@ -119,9 +131,25 @@ class SqlStore:
         """See `ports.Store`."""
         return self._write(lambda tx: ledger.beat(tx, owner, now_us))
 
-    async def orphans(self, seen_before_us: int, *, limit: int = 100) -> list[CallRecord]:
+    async def silence(self, owner: str, *, now_us: int) -> int | None:
         """See `ports.Store`."""
-        return await self._read(lambda tx: ledger.orphans(tx, seen_before_us, limit))
+        return await self._read(lambda tx: ledger.silence(tx, owner, now_us))
+
+    async def orphans(self, *, now_us: int, silent_us: int, limit: int = 100) -> list[CallRecord]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: ledger.orphans(tx, now_us, silent_us, limit))
+
+    async def running_of(self, owner: str, *, limit: int = 100) -> list[CallRecord]:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: ledger.running_of(tx, owner, limit))
+
+    async def count_open_approvals(self, tenant: str) -> int:
+        """See `ports.Store`."""
+        return await self._read(lambda tx: approvals.count_open_approvals(tx, tenant))
+
+    def remember(self, name: str, value: str) -> Awaitable[str]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: remember(tx, name, value))
 
     async def list_audit(
         self,
@@ -157,3 +185,39 @@ class SqlStore:
     async def checkpoints(self, tenant: str, *, after_seq: int = 0) -> list[Checkpoint]:
         """See `ports.Store`."""
         return await self._read(lambda tx: audit.checkpoints(tx, tenant, after_seq))
+
+    def create_run(self, record: RunRecord) -> Awaitable[bool]:
+        """See `ports.RunStore`."""
+        return self._write(lambda tx: runs.create_run(tx, record))
+
+    def take_run(
+        self, tenant: str, run_id: str, owner: str, *, now_us: int, silent_us: int
+    ) -> Awaitable[RunRecord | None]:
+        """See `ports.RunStore`."""
+        return self._write(lambda tx: runs.take_run(tx, tenant, run_id, owner, now_us, silent_us))
+
+    def save_run(self, save: RunSave) -> Awaitable[bool]:
+        """See `ports.RunStore`."""
+        return self._write(lambda tx: runs.save_run(tx, save))
+
+    def cancel_run(self, tenant: str, run_id: str, now_us: int) -> Awaitable[bool]:
+        """See `ports.RunStore`."""
+        return self._write(lambda tx: runs.cancel_run(tx, tenant, run_id, now_us))
+
+    async def get_run(self, tenant: str, run_id: str) -> RunRecord | None:
+        """See `ports.RunStore`."""
+        return await self._read(lambda tx: runs.get_run(tx, tenant, run_id))
+
+    async def list_runs(self, tenant: str, *, statuses: Sequence[RunStatus] = (), limit: int = 100) -> list[RunRecord]:
+        """See `ports.RunStore`."""
+        return await self._read(lambda tx: runs.list_runs(tx, tenant, statuses, limit))
+
+    async def list_turns(self, tenant: str, run_id: str) -> list[TurnRecord]:
+        """See `ports.RunStore`."""
+        return await self._read(lambda tx: runs.list_turns(tx, tenant, run_id))
+
+    async def list_run_events(
+        self, tenant: str, run_id: str, *, after_seq: int = 0, limit: int = 1000
+    ) -> list[StoredEvent]:
+        """See `ports.RunStore`."""
+        return await self._read(lambda tx: runs.list_run_events(tx, tenant, run_id, after_seq, limit))

@@ -174,4 +174,49 @@ artifacts = _table(
     key=("tenant", "artifact_id"),
 )
 
+runs = _table(
+    "runs",
+    _text("run_id"),
+    _text("tenant"),
+    _text("caller"),
+    _text("model"),
+    _text("status"),
+    _text("reason", null=True),
+    _text("owner", null=True),
+    _number("cancel"),
+    _number("turns"),
+    _sealed("start"),
+    _time("created_us"),
+    _time("updated_us"),
+    key=("tenant", "run_id"),
+)
+# The status first, also for open runs of all tenants: with the tenant first, PostgreSQL would take this index to find
+# one run of a tenant by its id, in plans made while the table was empty, and walk over all of the tenant's runs.
+_index("runs_by_status", runs.c.status, runs.c.tenant, runs.c.created_us, runs.c.run_id)
+
+turns = _table(
+    "turns",
+    _text("run_id"),
+    _text("tenant"),
+    _number("turn"),
+    _text("view_digest"),
+    _sealed("answer"),
+    _sealed("results", null=True),
+    _time("created_us"),
+    key=("tenant", "run_id", "turn"),
+)
+
+run_events = _table(
+    "run_events",
+    _text("run_id"),
+    _text("tenant"),
+    Column("seq", BigInteger, nullable=False),
+    _time("at_us"),
+    _sealed("body"),
+    key=("tenant", "run_id", "seq"),
+)
+
 workers = _table("workers", _text("owner"), _time("seen_us"), key=("owner",))
+
+settings = _table("settings", _text("name"), _text("value"), key=("name",))
+"""What all processes must agree on: written once, never changed."""

@@ -7,11 +7,30 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from sqlalchemy import ClauseElement
+from sqlalchemy import BigInteger, ClauseElement, ColumnElement, bindparam
 from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
 
 Row: TypeAlias = "tuple[Any, ...]"
 Values: TypeAlias = Mapping[str, Any]
+
+
+class Now(ColumnElement[int]):
+    """The time in microseconds: the parameter `now_us`, or the time of a database that several machines share."""
+
+    inherit_cache = True
+    type = BigInteger()
+
+
+@compiles(Now)
+def _given(element: Now, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(bindparam("now_us", type_=BigInteger), **options)
+
+
+@compiles(Now, "postgresql")
+def _of_the_server(element: Now, compiler: SQLCompiler, **options: Any) -> str:
+    return "(extract(epoch from clock_timestamp()) * 1000000)::bigint"  # also later within a transaction
 
 
 class Compiled(NamedTuple):

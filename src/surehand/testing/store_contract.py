@@ -11,7 +11,8 @@ Needs pytest with pytest-asyncio in its mode `auto`:
         async def store(self, reopen):
             return await reopen()
 
-A store that only one process can ever see inherits `StoreContract` and needs the fixture `store` alone.
+A store that only one process can ever see inherits `StoreContract` and needs the fixture `store` alone. Either one
+also inherits from `store_time_contract` what holds for the clock that it measures silence by.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ..errors import StoreError
 from ..ports import Ballot, Store, StoredArtifact
 from .store_ledger_contract import LedgerContract
 from .store_records import NOW_US, call, claim, fact, link, move, question, seal, voting
+from .store_run_contract import RunContract, event, run, saving, take, turn
 
 Reopen = Callable[[], Awaitable[Store]]
 
@@ -130,6 +132,7 @@ class ApprovalContract:
         assert {a.approval_id for a in await store.expired_approvals(NOW_US + 12)} == {"a0", "a1", "a9"}
         assert [a.approval_id for a in await store.expired_approvals(NOW_US + 12, limit=1)] == ["a9"]
         assert await store.get_approval("other", "a0") is None
+        assert [await store.count_open_approvals(tenant) for tenant in ("acme", "other", "nobody")] == [3, 1, 0]
 
 
 class AuditContract:
@@ -174,7 +177,7 @@ class AuditContract:
         assert await store.get_artifact("acme", "f2") is None
 
 
-class StoreContract(LedgerContract, ApprovalContract, AuditContract):
+class StoreContract(LedgerContract, ApprovalContract, AuditContract, RunContract):
     """All that holds for a store in any process."""
 
     async def test_a_write_that_cannot_be_done_harms_no_other(self, store: Store) -> None:
@@ -194,11 +197,19 @@ class StoreContract(LedgerContract, ApprovalContract, AuditContract):
             assert await store.get_call("acme", record.call_id) in {None, record}
         assert len(await store.list_audit("acme")) == len(await store.list_calls("acme"))
 
+    async def test_what_is_remembered_first_stays(self, store: Store) -> None:
+        """Under its name, whoever asks, and however many at once."""
+        kept = await asyncio.gather(*(store.remember("a", str(n)) for n in range(20)))
+        assert set(kept) == {"0"}
+        assert await store.remember("b", "") == ""
+        assert [await store.remember(name, "late") for name in ("a", "b", "c")] == ["0", "", "late"]
+
     async def test_a_closed_store_says_so(self, store: Store) -> None:
         """Closing it again is fine."""
         await store.close()
         await store.close()
-        for use in (store.get_call("acme", "c1"), store.claim(claim(call("c1")))):
+        uses = (store.get_call("acme", "c1"), store.claim(claim(call("c1"))))
+        for use in (*uses, store.get_run("acme", "r1"), store.create_run(run("r1"))):
             (error,) = await asyncio.gather(use, return_exceptions=True)
             assert isinstance(error, StoreError)
 
@@ -211,6 +222,8 @@ class SharedStoreContract(StoreContract):
         record = call("c1", key="k", status="waiting", approval_id="a1")
         await store.claim(claim(record, approval=question("a1", "c1")))
         await store.vote("acme", "a1", voting("bob"))
+        await store.create_run(run("r1"))
+        await store.save_run(saving("r1", turn=turn("r1", 0), events=(event("r1", 1),)))
         store.record([fact("unawaited")])
         await store.close()
         again = await reopen()
@@ -219,6 +232,9 @@ class SharedStoreContract(StoreContract):
         assert approval is not None
         assert len(approval.votes) == 1
         assert {row.row_id for row in await again.list_audit("acme")} == {"vote of bob", "unawaited"}
+        assert [one.run_id for one in await again.list_runs("acme", statuses=["running"])] == ["r1"]
+        assert await again.list_turns("acme", "r1") == [turn("r1", 0)]
+        assert await again.list_run_events("acme", "r1") == [event("r1", 1)]
 
     async def test_two_stores_share_one_truth(self, store: Store, reopen: Reopen) -> None:
         """Of each pair of racing claims and moves one wins, also when the key is free because it lapsed."""
@@ -246,6 +262,34 @@ class SharedStoreContract(StoreContract):
             found = await store.get_call("acme", f"c{n}")
             assert found is not None
             assert found.status == "ready"
+
+    async def test_of_two_stores_one_drives_a_run(self, store: Store, reopen: Reopen) -> None:
+        """Of each pair that races to start it, to take it and to save it one wins."""
+        stores = (store, await reopen())
+        for n in range(20):
+            run_id = f"r{n}"
+            before = [run(run_id, owner=None, start=name.encode()) for name in ("p0", "p1")]
+            made = await asyncio.gather(*(one.create_run(r) for one, r in zip(stores, before, strict=True)))
+            assert sorted(made) == [False, True]
+            taken = await asyncio.gather(*(take(one, run_id, f"p{k}", NOW_US + 1) for k, one in enumerate(stores)))
+            (won,) = (k for k, found in enumerate(taken) if found)
+            assert taken[won] == await stores[1 - won].get_run("acme", run_id)
+            saves = [
+                saving(run_id, f"p{k}", turn=turn(run_id, 0, answer=b"%d" % k), events=(event(run_id, 1),))
+                for k in range(2)
+            ]
+            saved = await asyncio.gather(*(one.save_run(s) for one, s in zip(stores, saves, strict=True)))
+            assert saved.index(True) == won
+            assert sorted(saved) == [False, True]
+            assert await store.list_turns("acme", run_id) == [saves[won].turn]
+
+    async def test_two_stores_remember_the_same(self, store: Store, reopen: Reopen) -> None:
+        """Of each pair that races to be first one wins, and both are told which."""
+        stores = (store, await reopen())
+        for n in range(20):
+            kept = await asyncio.gather(*(one.remember(f"name {n}", f"of {k}") for k, one in enumerate(stores)))
+            assert kept[0] == kept[1] == await store.remember(f"name {n}", "late")
+            assert kept[0] in {"of 0", "of 1"}
 
     async def test_two_sealers_make_one_chain(self, store: Store, reopen: Reopen) -> None:
         """While rows go on coming."""

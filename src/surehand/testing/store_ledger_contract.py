@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from ..ports import Existing, Move, Store
+from ..ports import Move, Store
 from ..types import Caller
-from .store_records import NOW_US, call, claim, fact, move, question
+from .store_records import LEASE_US, NOW_US, call, claim, fact, move, question
 
 
 class LedgerContract:
@@ -44,7 +44,8 @@ class LedgerContract:
         first = call("c1", key="k")
         assert await store.claim(claim(first, rows=1)) is None
         found = await store.claim(claim(call("c2", key="k"), approval=question("a", "c2"), rows=1))
-        assert found == Existing(record=first, owner_seen_us=NOW_US)
+        assert found is not None
+        assert found.record == first
         assert await store.get_call("acme", "c2") is None
         assert await store.get_approval("acme", "a") is None
         assert len(await store.list_audit("acme")) == 1
@@ -108,18 +109,35 @@ class LedgerContract:
         assert found.record.call_id == "c1"
 
     async def test_signs_of_life(self, store: Store) -> None:
-        """A process lives when it says so and when it starts a call; a call that waits has no process."""
-        await store.claim(claim(call("c1", key="k1", started_us=NOW_US + 5)))
+        """A process lives when it says so, not when it starts a call; a call that waits has no process."""
+        await store.claim(claim(call("c1", key="k1", started_us=NOW_US)))
         await store.claim(claim(call("c2", key="k2", owner="p2")))
         await store.claim(claim(call("c3", key="k3", owner=None, status="waiting")))
-        for seen_us in (NOW_US + 1, NOW_US + 9):
-            await store.beat("p2", seen_us)
+        await store.claim(claim(call("c4", owner=None, tenant="other", created_us=NOW_US + 1)))
+        await store.beat("p2", NOW_US)
+        await store.beat("p2", NOW_US)
         again = [await store.claim(claim(call("c9", key=key))) for key in ("k1", "k2", "k3")]
-        assert [found and found.owner_seen_us for found in again] == [NOW_US + 5, NOW_US + 9, None]
-        assert [found.call_id for found in await store.orphans(NOW_US + 6)] == ["c1"]
-        assert [found.call_id for found in await store.orphans(NOW_US + 10)] == ["c1", "c2"]
-        assert len(await store.orphans(NOW_US + 10, limit=1)) == 1
-        assert await store.orphans(NOW_US + 5) == []
+        silent = [found and found.owner_silent_us for found in again]
+        assert (silent[0], silent[2]) == (None, None)
+        assert silent[1] is not None
+        assert 0 <= silent[1] < LEASE_US
+        assert await store.silence("p1", now_us=NOW_US) is None
+        assert 0 <= (await store.silence("p2", now_us=NOW_US) or 0) < LEASE_US
+        lists = [await store.orphans(now_us=NOW_US, silent_us=silent_us) for silent_us in (LEASE_US, 0)]
+        assert [[found.call_id for found in orphans] for orphans in lists] == [["c1", "c4"], ["c1", "c2", "c4"]]
+        assert lists[0] == [call("c1", key="k1", started_us=NOW_US), lists[1][2]]
+        assert len(await store.orphans(now_us=NOW_US, silent_us=0, limit=1)) == 1
+
+    async def test_running_calls_of_a_process(self, store: Store) -> None:
+        """Oldest first, of all tenants; whether or not it lives."""
+        await store.claim(claim(call("c1", created_us=NOW_US + 2)))
+        await store.claim(claim(call("c2", created_us=NOW_US + 1, tenant="other")))
+        await store.claim(claim(call("c3", status="unknown")))
+        await store.claim(claim(call("c4", owner="p2")))
+        assert [found.call_id for found in await store.running_of("p1")] == ["c2", "c1"]
+        assert [found.call_id for found in await store.running_of("p1", limit=1)] == ["c2"]
+        assert await store.running_of("p2") == [call("c4", owner="p2")]
+        assert await store.running_of("p3") == []
 
     async def test_a_move_changes_what_it_names(self, store: Store) -> None:
         """And nothing else."""
@@ -130,8 +148,31 @@ class LedgerContract:
         assert await store.get_call("acme", "c1") == msgspec.structs.replace(before, status="error", **changes)
         assert await store.list_audit("acme") == [fact("x", "c1")]
 
+    async def test_a_call_without_an_owner(self, store: Store) -> None:
+        """Nobody runs it any more; somebody may again."""
+        await store.claim(claim(call("c1")))
+        assert await store.move(move("c1", "running", "unknown", expect_owner="p1", release_owner=True))
+        assert await store.get_call("acme", "c1") == call("c1", status="unknown", owner=None)
+        assert not await store.move(move("c1", "unknown", "ok", expect_owner="p1"))
+        assert await store.move(move("c1", "unknown", "unknown", release_owner=True))
+        assert await store.move(move("c1", "unknown", "running", owner="p2"))
+        assert await store.get_call("acme", "c1") == call("c1", owner="p2")
+
+    async def test_a_move_means_one_start(self, store: Store) -> None:
+        """The call was started again by the same process: what is late for the first start changes nothing."""
+        await store.claim(claim(call("c1", started_us=NOW_US)))
+        await store.claim(claim(call("c2")))
+        late: dict[str, Any] = {"expect_owner": "p1", "expect_started_us": NOW_US, "audit": (fact("late"),)}
+        assert await store.move(move("c1", "running", "ready", expect_started_us=NOW_US))
+        assert await store.move(move("c1", "ready", "running", owner="p1", started_us=NOW_US + 2**40))
+        assert not await store.move(move("c1", "running", "unknown", **late))
+        assert not await store.move(move("c2", "running", "unknown", **late))
+        assert await store.get_call("acme", "c1") == call("c1", started_us=NOW_US + 2**40)
+        assert await store.list_audit("acme") == []
+        assert await store.move(move("c1", "running", "ok", **{**late, "expect_started_us": NOW_US + 2**40}))
+
     async def test_a_move_whose_condition_fails_changes_nothing(self, store: Store) -> None:
-        """State, owner, tenant, approval: each is a part of the condition."""
+        """State, owner, start, tenant, approval: each is a part of the condition."""
         asked = call("c1", status="waiting", approval_id="a1")
         await store.claim(claim(asked, approval=question("a1", "c1", status="approved")))
         await store.claim(claim(call("c2", status="waiting"), approval=question("a2", "c2")))
@@ -139,6 +180,7 @@ class LedgerContract:
         refused = [
             move("c1", "ready", "running", **taken),
             move("c1", "waiting", "running", **taken, expect_owner="p2"),
+            move("c1", "waiting", "running", **taken, expect_started_us=NOW_US),
             move("c1", "waiting", "running", **taken, tenant="other"),
             Move(tenant="acme", call_id="c1", expect=(), to="running", **taken),
             move("c1", "waiting", "running", **{**taken, "approval": ("a1", ("open",), "consumed")}),

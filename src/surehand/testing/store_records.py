@@ -16,6 +16,8 @@ from ..ports import Ballot, Claim, Move, Store
 from ..types import Caller, Requirement
 
 NOW_US = 1_800_000_000_000_000
+LEASE_US = 60_000_000
+"""Longer than a test takes: whoever has said a word in it is alive, whichever clock measures."""
 
 
 def call(call_id: str, **changes: Any) -> CallRecord:

@@ -1,0 +1,196 @@
+"""`Journal`: the stored side of one run. What it took is sealed; what it saves commits as a whole."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from ..call import ToolResult
+from ..errors import ConfigError, NotAllowedError, NotFoundError, StoreError
+from ..pipeline import Services, new_id
+from ..ports import RunRecord, RunSave, RunStatus, StoredEvent, TurnRecord
+from ..providers import Message
+from ..types import Caller
+from .bounds import Bounds
+from .events import RunEvent, RunEventKind
+from .history import Answer, History, Turn
+
+T = TypeVar("T")
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run was started."""
+
+    messages: list[Message]
+    bounds: Bounds
+    caller: Caller
+    """Where nobody can change it."""
+
+
+class Journal:
+    """One driver's hold on one run.
+
+    Args:
+        services: Of the engine.
+        record: The run, taken by this process.
+        start: How it was started.
+        history: What it has come to.
+        seq: Of the last stored event.
+    """
+
+    def __init__(self, services: Services, record: RunRecord, start: Start, history: History, seq: int) -> None:
+        self.record = record
+        self.start = start
+        self.history = history
+        self._s = services
+        self._seq = seq
+        self._unsaved: list[RunEvent] = []
+
+    @classmethod
+    async def begin(cls, s: Services, caller: Caller, model: str, start: Start, run_id: str | None) -> Journal:
+        """Stores a new run and takes it.
+
+        Raises:
+            ConfigError: There is a run of that id already.
+        """
+        now_us = s.clock.now_us()
+        run_id = run_id or new_id("run")
+        record = RunRecord(
+            run_id=run_id,
+            tenant=caller.tenant,
+            caller=caller,
+            model=model,
+            status="running",
+            owner=s.owner,
+            start=_seal(s, start, caller.tenant, run_id, "start"),
+            created_us=now_us,
+            updated_us=now_us,
+        )
+        if not await s.store.create_run(record):
+            raise ConfigError(f"run {run_id!r} exists; leave messages out to resume it, or choose another id")
+        return cls(s, record, start, History(start.messages), 0)
+
+    @classmethod
+    async def take(cls, s: Services, caller: Caller, run_id: str) -> Journal | RunRecord:
+        """Takes a stored run to go on with it; gives the record of one that has ended.
+
+        Raises:
+            NotFoundError: There is no such run in the caller's tenant.
+            NotAllowedError: It is somebody else's.
+            ConfigError: Another process drives it.
+        """
+        tenant = caller.tenant
+        found = await s.store.get_run(tenant, run_id)
+        if found is None:
+            raise NotFoundError(f"there is no run {run_id!r}")
+        start = _unseal(s, found.start, Start, tenant, run_id, "start")
+        if not caller.same_person(start.caller):
+            raise NotAllowedError(f"run {run_id!r} is somebody else's")
+        now_us = s.clock.now_us()
+        record = await s.store.take_run(tenant, run_id, s.owner, now_us=now_us, silent_us=s.lease_us)
+        if record is None:
+            fresh = await s.store.get_run(tenant, run_id) or found
+            if fresh.status == "ended":
+                return fresh
+            raise ConfigError(f"run {run_id!r} is driven by another process")
+        history = History(start.messages)
+        for one in await s.store.list_turns(tenant, run_id):
+            history.turns.append(_turn(s, one))
+        return cls(s, record, start, history, await _last_seq(s, tenant, run_id))
+
+    def event(self, kind: RunEventKind, turn: int, **data: Any) -> RunEvent:
+        """Numbers an event; it is stored with the next `save`."""
+        self._seq += 1
+        event = RunEvent(
+            run_id=self.record.run_id, seq=self._seq, turn=turn, kind=kind, at_us=self._s.clock.now_us(), data=data
+        )
+        last = self._unsaved[-1] if self._unsaved else None
+        if kind == "text" and last is not None and last.kind == "text":
+            both = {"text": last.data["text"] + data["text"]}
+            self._unsaved[-1] = msgspec.structs.replace(event, data=both)
+        else:
+            self._unsaved.append(event)
+        return event
+
+    async def save(
+        self, status: RunStatus, *, reason: str | None = None, turn: int | None = None, release: bool = False
+    ) -> None:
+        """Stores the state of the run, one turn of it, and the events so far.
+
+        Raises:
+            StoreError: The store is gone, or another process has taken the run over: this one must stop.
+        """
+        record = self.record
+        events, self._unsaved = self._unsaved, []
+        saved = await self._s.store.save_run(
+            RunSave(
+                tenant=record.tenant,
+                run_id=record.run_id,
+                expect_owner=self._s.owner,
+                status=status,
+                reason=reason,
+                release=release,
+                turn=None if turn is None else self._turn_record(turn),
+                events=tuple(self._stored(event) for event in events),
+                now_us=self._s.clock.now_us(),
+            )
+        )
+        if not saved:
+            raise StoreError(f"run {record.run_id} was taken over by another process")
+
+    async def cancelled(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        record = await self._s.store.get_run(self.record.tenant, self.record.run_id)
+        return record is not None and record.cancel
+
+    def _turn_record(self, turn: int) -> TurnRecord:
+        record, one = self.record, self.history.turns[turn]
+        return TurnRecord(
+            run_id=record.run_id,
+            tenant=record.tenant,
+            turn=turn,
+            view_digest=one.view_digest,
+            answer=_seal(self._s, one.answer, record.tenant, record.run_id, f"answer{turn}"),
+            results=_seal(self._s, one.results, record.tenant, record.run_id, f"results{turn}"),
+            created_us=self._s.clock.now_us(),
+        )
+
+    def _stored(self, event: RunEvent) -> StoredEvent:
+        record = self.record
+        return StoredEvent(
+            run_id=record.run_id,
+            tenant=record.tenant,
+            seq=event.seq,
+            at_us=event.at_us,
+            body=_seal(self._s, event, record.tenant, record.run_id, f"event{event.seq}"),
+        )
+
+
+def _turn(s: Services, one: TurnRecord) -> Turn:
+    answer = _unseal(s, one.answer, Answer, one.tenant, one.run_id, f"answer{one.turn}")
+    results: list[ToolResult | None] = [None] * len(answer.model.calls)
+    if one.results is not None:
+        kind: Any = list[ToolResult | None]
+        results = _unseal(s, one.results, kind, one.tenant, one.run_id, f"results{one.turn}")
+    return Turn(answer=answer, view_digest=one.view_digest, results=results)
+
+
+async def _last_seq(s: Services, tenant: str, run_id: str) -> int:
+    last = 0
+    while page := await s.store.list_run_events(tenant, run_id, after_seq=last):
+        last = page[-1].seq
+    return last
+
+
+def open_event(s: Services, stored: StoredEvent) -> RunEvent:
+    """An event as it was stored."""
+    return _unseal(s, stored.body, RunEvent, stored.tenant, stored.run_id, f"event{stored.seq}")
+
+
+def _seal(s: Services, value: Any, tenant: str, run_id: str, what: str) -> bytes:
+    return s.keyring.seal(msgspec.json.encode(value), context=f"{what}:{run_id}:{tenant}")
+
+
+def _unseal(s: Services, sealed: bytes, kind: type[T], tenant: str, run_id: str, what: str) -> T:
+    return msgspec.json.decode(s.keyring.unseal(sealed, context=f"{what}:{run_id}:{tenant}"), type=kind)

@@ -1,0 +1,34 @@
+"""Models by name, for the command line and project files."""
+
+from __future__ import annotations
+
+from ..errors import ConfigError
+from .clients import AnthropicModel, OpenAIModel
+from .model import Model
+from .script import ScriptedModel
+
+FORMS = ("openai:NAME", "anthropic:NAME", "script:FILE")
+"""How a model is written."""
+
+
+def parse_model(text: str) -> Model:
+    """The model that a text names: `openai:NAME`, `anthropic:NAME` or `script:FILE`.
+
+    Base URL and key come from the environment, as the provider's SDK reads them. A script goes on where the
+    conversation is, so that it serves a run that another process began.
+
+    Raises:
+        ConfigError: It has none of these forms, the SDK or its key is missing, or the file is not a script.
+    """
+    kind, _, name = text.partition(":")
+    if name:
+        match kind:
+            case "openai":
+                return OpenAIModel(name)
+            case "anthropic":
+                return AnthropicModel(name)
+            case "script":
+                return ScriptedModel.from_file(name, catch_up=True)
+            case _:
+                pass
+    raise ConfigError(f"{text!r} is not a model; write {', '.join(FORMS[:-1])} or {FORMS[-1]}")

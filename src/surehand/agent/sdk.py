@@ -1,0 +1,184 @@
+"""What the clients of all providers' SDKs have in common. Imports no SDK and never shows a key."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from types import TracebackType
+from typing import Any, Self, cast
+
+from ..errors import ConfigError
+from ..redact import Redactor, clean_text
+from .model import ModelFailure
+
+_DETAIL_CHARS = 300
+_PRIVATE = frozenset({401, 403})
+"""Answers whose text quotes the key, masked or not."""
+_SPENT = frozenset({"billing_error", "billing_hard_limit_reached", "insufficient_quota"})
+"""Words of providers that some answer as 429, though no waiting helps."""
+_LASTING = _SPENT | {
+    "authentication_error",
+    "invalid_request_error",
+    "not_found_error",
+    "permission_error",
+    "request_too_large",
+}
+"""What asking again will not change, where a stream says it and no status does."""
+_UNREACHED = frozenset({"APIConnectionError", "RetryableError", "TransportError"})
+"""Classes of the SDKs and of their HTTP library for connections that failed or took too long."""
+
+
+def passes_with_time(status: int) -> bool:
+    """Whether the same request may work a little later, going by the HTTP status."""
+    return status in (408, 409, 429) or status >= 500
+
+
+class SdkModel:
+    """A model behind the asynchronous client of a provider's SDK. The SDK retries nothing: the run decides.
+
+    A client that the model made itself is closed with it: `async with OpenAIModel("...") as model:`, or `close()`.
+    """
+
+    dialect: str
+    package: str
+    """The SDK, which is also the name of the extra that installs it."""
+    resource: str
+    """What of a client the model needs."""
+    reserved: frozenset[str] = frozenset({"model", "messages", "tools", "system", "stream"})
+    """What options may not set."""
+
+    def __init__(self, name: str, client: Any, options: Mapping[str, Any] | None) -> None:
+        if not name:
+            raise ConfigError(f"{self.package}: the model has no name")
+        self.name = name
+        self._options = dict(options or {})
+        taken = sorted(self.reserved.intersection(self._options))
+        if taken:
+            raise ConfigError(f"{self.package}: the options may not set {', '.join(taken)}")
+        self._owned = client is None
+        given: Any = self._default_client() if client is None else self._checked(client)
+        self._client: Any = given.with_options(max_retries=0)
+        keys = (getattr(given, one, None) for one in ("api_key", "auth_token"))
+        self._redactor = Redactor([key for key in keys if isinstance(key, str)])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    async def __aenter__(self) -> Self:
+        """Nothing needs to be opened."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """See `close`."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections, unless the client was given. Safe to call twice."""
+        if self._owned:
+            await self._client.close()
+
+    async def complete(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """See `Model.complete`.
+
+        Raises:
+            ModelFailure: There is no answer.
+            ConfigError: The SDK does not take this request, such as an option that it does not know.
+        """
+        return self._object(await self._sent(self._create(request, stream=False)))
+
+    async def stream(self, request: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any]]:
+        """See `Model.stream`. Ending the iteration early ends the request.
+
+        Raises:
+            ModelFailure: While it is iterated: there is no answer, or it broke off.
+            ConfigError: The SDK does not take this request.
+        """
+        opened = await self._sent(self._create(request, stream=True))
+        if not hasattr(opened, "__aiter__"):
+            raise self._no_object(opened)
+        async with opened, aclosing(self._events(opened)) as events:
+            async for event in events:
+                yield event
+
+    def _default_client(self) -> Any:
+        raise NotImplementedError
+
+    async def _create(self, request: Mapping[str, Any], *, stream: bool) -> Any:
+        raise NotImplementedError
+
+    def _checked(self, client: Any) -> Any:
+        kind = f"{client.__class__.__module__.partition('.')[0]}.{client.__class__.__name__}"
+        if not (hasattr(client, "with_options") and hasattr(client, self.resource)):
+            raise ConfigError(f"{type(self).__name__} needs a client of the package {self.package}, not {kind}")
+        if not hasattr(client, "__aenter__"):
+            raise ConfigError(f"{type(self).__name__} needs an asynchronous client, not {kind}: use the class Async...")
+        return client
+
+    async def _sent(self, sending: Any) -> Any:
+        """What the SDK answers. A failure of its own is raised without what it holds: headers, and so the key."""
+        try:
+            return await sending
+        except (TypeError, ValueError) as error:
+            problem: Exception = ConfigError(f"{self.package} cannot send this request: {self._safe(str(error))}")
+        except Exception as error:
+            problem = self._failure(error)
+        raise problem
+
+    async def _events(self, opened: Any) -> AsyncGenerator[dict[str, Any]]:
+        try:
+            async for event in opened:
+                yield self._object(event)
+            return
+        except ModelFailure as error:
+            problem = error
+        except Exception as error:
+            problem = self._failure(error, began=True)
+        raise problem
+
+    def _object(self, answer: Any) -> dict[str, Any]:
+        if isinstance(answer, Mapping):
+            return dict(cast("Mapping[str, Any]", answer))
+        dump = getattr(answer, "model_dump", None)
+        if dump is None:
+            raise self._no_object(answer)
+        return dump(mode="json", by_alias=True, exclude_unset=True, warnings=False)
+
+    def _no_object(self, answer: Any) -> ModelFailure:
+        kind = "text" if isinstance(answer, str) else type(answer).__name__
+        return ModelFailure(
+            f"{self.package} gave {kind} instead of a JSON object; does the base URL lead to the API itself?",
+            retryable=False,
+        )
+
+    def _failure(self, error: Exception, *, began: bool = False) -> ModelFailure:
+        """What went wrong in words of our own, and whether asking again may help."""
+        status = getattr(error, "status_code", 0)
+        inner = _inner(getattr(error, "body", None))
+        word = next((inner[key] for key in ("code", "type") if isinstance(inner.get(key), str)), "")
+        detail = "" if status in _PRIVATE else str(inner.get("message") or "")
+        if status >= 400:
+            what, retryable = f"answered {status}", passes_with_time(status) and word not in _SPENT
+        elif inner:
+            what, retryable = "broke off with an error", word not in _LASTING
+        else:
+            cause = error.__cause__ or error
+            retryable = began or not _UNREACHED.isdisjoint(kind.__name__ for kind in type(error).__mro__)
+            what = "broke off" if began else "cannot be reached" if retryable else "cannot be asked"
+            what = f"{what} ({type(cause).__name__})"
+        told = f"{self.package} {what} {word}".strip() + (f": {detail}" if detail else "")
+        return ModelFailure(self._safe(told), retryable=retryable)
+
+    def _safe(self, text: str) -> str:
+        text = self._redactor.text(clean_text(text))
+        return text if len(text) <= _DETAIL_CHARS else f"{text[:_DETAIL_CHARS]}..."
+
+
+def _inner(body: Any) -> dict[str, Any]:
+    """The provider's error object: the body itself, or its `error`."""
+    if not isinstance(body, dict):
+        return {}
+    whole = cast("dict[str, Any]", body)
+    inner = whole.get("error")
+    return cast("dict[str, Any]", inner) if isinstance(inner, dict) else whole

@@ -1,0 +1,64 @@
+"""Who may do what: asked before a person is bothered, and told after a refusal. The engine decides again, alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from ..errors import ApprovalError
+
+if TYPE_CHECKING:
+    from ..approval import Approval
+    from ..engine import Engine
+    from ..spec import ToolSpec
+    from ..types import Caller
+    from .session import Session
+
+_ROLES = {"audit": "auditor", "resolve": "operator"}
+"""The roles that built-in policies give an action to."""
+
+
+def may(engine: Engine, caller: Caller, action: Literal["audit", "resolve"], spec: ToolSpec | None = None) -> bool:
+    """Whether policy lets a caller do this."""
+    from ..policy import Allow
+
+    decision = engine.policies.may(caller, action, spec, now_ns=engine.services.clock.now_us() * 1000)
+    return isinstance(decision, Allow)
+
+
+def who_may(engine: Engine, action: Literal["audit", "resolve"], session: Session) -> str:
+    """Who could have done what this command's caller may not."""
+    rule = engine.policies.rules.get(f"surehand.{action}")
+    role = f", which the role {_ROLES[action]} has" if rule is not None and rule.source == "built-in" else ""
+    tenant = session.caller.tenant
+    names = [
+        name for name, one in session.settings.callers.items() if one.tenant == tenant and may(engine, one, action)
+    ]
+    who = f"choose --as {' or '.join(names)}" if names else "no caller of this project may do it"
+    return f"it needs the action {action}{role}; {who}"
+
+
+async def check_entitled(engine: Engine, approval_id: str, caller: Caller) -> None:
+    """Whether somebody's yes would count.
+
+    Raises:
+        ApprovalError: It would not: `not_entitled`, `already_decided`, `expired`.
+    """
+    from ..approval import Refused, count
+    from ..policy import Deny
+
+    approval = await engine.services.store.get_approval(caller.tenant, approval_id)
+    if approval is None:
+        return  # the engine says so
+    now_us = engine.services.clock.now_us()
+    counted = count(approval, caller, "approve", reason="", now_us=now_us)
+    if isinstance(counted, Refused):
+        raise ApprovalError(counted.code, counted.message)
+    spec = _spec(engine, approval)
+    decision = None if spec is None else engine.policies.may_approve(caller, spec, now_ns=now_us * 1000)
+    if isinstance(decision, Deny):
+        raise ApprovalError("not_entitled", f"{caller.id} may not approve: {'; '.join(decision.reasons)}")
+
+
+def _spec(engine: Engine, approval: Approval) -> ToolSpec | None:
+    entry = engine.services.world.catalog.resolve(approval.name, approval.version)
+    return None if entry is None else entry.tool.spec

@@ -1,0 +1,155 @@
+"""The tools of a view, made to fit one provider. The dialects only write them down in their own form."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from ..errors import ConfigError, SpecError
+from ..schema.bounds import plain
+from ..spec import ToolSpec
+from ..view import ToolView
+from .dialect import Export
+from .names import wire_names
+from .profile import Profile
+from .restore import Restoration, property_names, renamed
+from .root import plain_root
+from .strict import StrictSchema, Verdict, to_strict
+from .words import cut
+
+_CACHED: Final = 128
+
+
+class Offer(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool as the provider may be told of it."""
+
+    name: str
+    """On the wire."""
+    description: str
+    parameters: dict[str, Any]
+    strict: bool | None
+    """`None` where strict mode was not asked for."""
+
+
+class Exporter:
+    """Makes the exports of one dialect and keeps the last ones."""
+
+    def __init__(self, profile: Profile, render: Callable[[Offer], dict[str, Any]]) -> None:
+        self._profile = profile
+        self._render = render
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, bool], Export] = {}
+
+    def export(self, view: ToolView, *, strict: bool) -> Export:
+        """The export of a view; the same object as long as it is kept, so it is not to be changed."""
+        key = (view.digest, strict)
+        with self._lock:
+            found = self._kept.get(key)
+        if found is None:
+            found = _Export(self._profile, view, strict).build(self._render)
+            with self._lock:
+                if len(self._kept) >= _CACHED:
+                    del self._kept[next(iter(self._kept))]
+                self._kept[key] = found
+        return found
+
+
+class _Export:
+    """The work on one export. What a request may hold of something is given to the first tools that want it."""
+
+    def __init__(self, profile: Profile, view: ToolView, strict: bool) -> None:
+        most = profile.tools_max
+        if most is not None and len(view.tools) > most:
+            raise ConfigError(
+                f"{profile.name} takes at most {most} tools in one request, and this view has {len(view.tools)}; "
+                "narrow the view by scopes, policies or stages"
+            )
+        self.profile = profile
+        self.view = view
+        self.strict = strict
+        self.notes: list[str] = []
+        self.verdicts: dict[str, Verdict] = {}
+        self.restorations: dict[str, Restoration] = {}
+        self.used = {"strict tools": 0, "optional properties": 0, "alternatives": 0}
+
+    def build(self, render: Callable[[Offer], dict[str, Any]]) -> Export:
+        names = wire_names(self.view.names, self.profile.name_pattern, self.profile.name_max)
+        tools: list[dict[str, Any]] = []
+        for entry in self.view.tools:
+            try:
+                tools.append(render(self.offer(entry.spec, names[entry.name])))
+            except SpecError as error:
+                self.notes.append(f"{entry.name}: left out: {error}")
+        return Export(
+            dialect=self.profile.name,
+            tools=tools,
+            wire_names={wire: name for name, wire in names.items()},
+            notes=tuple(self.notes),
+            verdicts=self.verdicts,
+            restorations=self.restorations,
+        )
+
+    def offer(self, spec: ToolSpec, wire: str) -> Offer:
+        said: list[str] = []
+        original = plain(spec.parameters, f"tool {spec.id!r}: parameters")
+        aliased, aliases = self.aliased(original, said)
+        parameters, rules = plain_root(aliased, self.profile.root_forbids)
+        if rules:
+            said.append("combinators at the root, said in the description")
+        strict = self.strict
+        if strict:
+            narrowed = self.narrowed(spec.name, parameters, said)
+            strict = narrowed is not None
+            parameters = narrowed or parameters
+        drop_nulls = strict and self.profile.strict.all_required
+        if drop_nulls or aliases:
+            root, _ = plain_root(original, self.profile.root_forbids)
+            self.restorations[spec.name] = Restoration(parameters=root, drop_nulls=drop_nulls, names=aliases)
+        description = cut(spec.description, " ".join(rules), self.profile.description_max)
+        if not description.startswith(spec.description.rstrip()):
+            said.append(f"description cut to {self.profile.description_max} characters")
+        if said:
+            self.notes.append(f"{spec.name}: {'; '.join(said)}")
+        return Offer(name=wire, description=description, parameters=parameters, strict=strict if self.strict else None)
+
+    def aliased(self, original: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
+        """The schema with property names that fit, and the real name of each that had to change."""
+        pattern = self.profile.property_pattern
+        if pattern is None:
+            return original, {}
+        table = property_names(original, pattern, self.profile.property_max)
+        aliases = {wire: name for name, wire in table.items() if wire != name}
+        if not aliases:
+            return original, {}
+        said.append("properties renamed: " + ", ".join(f"`{name}` to `{wire}`" for wire, name in aliases.items()))
+        return renamed(original, table), aliases
+
+    def narrowed(self, name: str, parameters: dict[str, Any], said: list[str]) -> dict[str, Any] | None:
+        """The strict schema; `None` if there is none, or the request has no room for it."""
+        strict = to_strict(parameters, self.profile.strict)
+        lost = [*said, *strict.losses]
+        reason = "" if strict.schema is None else self.exceeded(strict)
+        if strict.schema is None or reason:
+            self.verdicts[name] = "unsupported"
+            said[:] = [f"unsupported, sent without strict: {reason or strict.losses[0]}", *said]
+            return None
+        self.verdicts[name] = "lossy" if lost else "lossless"
+        said[:] = [f"lossy: {'; '.join(lost)}"] if lost else []
+        return strict.schema
+
+    def exceeded(self, strict: StrictSchema) -> str:
+        """Which limit of a request a tool would exceed; if none, it is counted."""
+        limits = (
+            ("strict tools", 1, self.profile.strict_tools_max),
+            ("optional properties", strict.optional, self.profile.optional_max),
+            ("alternatives", strict.unions, self.profile.unions_max),
+        )
+        for what, size, most in limits:
+            if most is not None and self.used[what] + size > most:
+                return f"more than {most} {what} in one request"
+        for what, size, _ in limits:
+            self.used[what] += size
+        return ""

@@ -1,0 +1,204 @@
+"""`openai-chat`: OpenAI's Chat Completions, and the many servers that speak it.
+
+Sources: the types of openai 3.57 (`types/chat`), and what compatible servers really send, as the tests' cases show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, cast
+
+from ..call import ToolCall
+from ..view import ToolView
+from .arguments import as_text, is_blank
+from .dialect import Export, Fold
+from .history import Exchange, PairedCall, whole
+from .json_value import list_of_objects, object_of, text_of, whole_number
+from .message import Message, ModelTurn, SystemMessage, Usage, UserMessage
+from .names import resolve
+from .offer import Exporter, Offer
+from .openai_chat_fold import ChatFold
+from .profile import OPENAI_CHAT
+from .stops import settle
+
+
+class OpenAIChat:
+    """The dialect. Stateless but for the exports that it keeps."""
+
+    name = OPENAI_CHAT.name
+
+    def __init__(self) -> None:
+        self._exporter = Exporter(OPENAI_CHAT, _render)
+
+    def export(self, view: ToolView, *, strict: bool = False) -> Export:
+        """See `Dialect.export`.
+
+        Raises:
+            ConfigError: The view has more tools than a request may.
+        """
+        return self._exporter.export(view, strict=strict)
+
+    def request(self, messages: Sequence[Message], export: Export) -> dict[str, Any]:
+        """`messages`, and `tools` if there are any. See `Dialect.request`."""
+        written: list[dict[str, Any]] = []
+        for entry in whole(messages, OPENAI_CHAT, export.wire_names):
+            if isinstance(entry, SystemMessage):
+                written.append({"role": "system", "content": entry.content})
+            elif isinstance(entry, UserMessage):
+                written.append({"role": "user", "content": entry.content})
+            else:
+                written.extend(_exchange(entry))
+        return {"messages": written, "tools": list(export.tools)} if export.tools else {"messages": written}
+
+    def decode(self, response: Mapping[str, Any], export: Export) -> ModelTurn:
+        """The first choice that calls a tool, else the first."""
+        choices = list_of_objects(response.get("choices"))
+        choice = next((one for one in choices if _calls_a_tool(one.get("message"))), choices[0] if choices else {})
+        message = choice.get("message")
+        return _turn(message, text_of(choice.get("finish_reason")), response.get("usage"), export, broken=False)
+
+    def fold(self, export: Export) -> Fold:
+        """See `Dialect.fold`."""
+        return ChatFold(export, _turn)
+
+
+def _render(offer: Offer) -> dict[str, Any]:
+    function: dict[str, Any] = {
+        "name": offer.name,
+        "description": offer.description,
+        "parameters": offer.parameters,
+    }
+    if offer.strict is not None:
+        function["strict"] = offer.strict
+    return {"type": "function", "function": function}
+
+
+def _calls_a_tool(message: Any) -> bool:
+    given = object_of(message)
+    return bool(given.get("tool_calls") or given.get("function_call"))
+
+
+# -- decode ----------------------------------------------------------------------------------------
+
+
+def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) -> ModelTurn:
+    raw = _cleaned(message)
+    written = _functions(raw)
+    calls = tuple(_call(call_id, function, export) for call_id, function in written)
+    refusal = text_of(raw.get("refusal"))
+    stop, truncated = settle(word, calls, refused=bool(refusal), broken=broken)
+    return ModelTurn(
+        dialect=OPENAI_CHAT.name,
+        text=_text(raw.get("content")),
+        calls=calls,
+        wire_names=tuple(text_of(function.get("name")) for _, function in written),
+        stop=stop,
+        raw_stop=word,
+        refusal=refusal,
+        truncated_call=truncated,
+        usage=_usage(usage),
+        raw=raw,
+    )
+
+
+def _cleaned(message: Any) -> dict[str, Any]:
+    """The message without what says nothing: (E) the API takes neither `"tool_calls": null` nor an empty list back."""
+    given = deepcopy(object_of(message))
+    raw = {key: value for key, value in given.items() if value is not None}
+    raw = {**raw, "role": "assistant", "content": raw.get("content")}
+    calls = list_of_objects(raw.pop("tool_calls", None))
+    if calls:
+        raw["tool_calls"] = [{"type": "function", **call} for call in calls]
+        raw.pop("function_call", None)
+    return raw
+
+
+def _functions(raw: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The id and the function of each call; the form from before `tool_calls` has no id."""
+    if "tool_calls" in raw:
+        return [(text_of(call.get("id")), object_of(call.get("function"))) for call in raw["tool_calls"]]
+    return [("", object_of(raw["function_call"]))] if "function_call" in raw else []
+
+
+def _call(call_id: str, function: Mapping[str, Any], export: Export) -> ToolCall:
+    name = resolve(text_of(function.get("name")), export.wire_names)
+    written = function.get("arguments")
+    arguments: dict[str, Any] | str = cast("dict[str, Any]", written) if isinstance(written, dict) else text_of(written)
+    if isinstance(arguments, str) and is_blank(arguments):
+        arguments = ""
+    restoration = export.restorations.get(name)
+    return ToolCall(id=call_id, name=name, arguments=restoration.apply(arguments) if restoration else arguments)
+
+
+def _text(content: Any) -> str:
+    """Text as such, or as the parts that some servers send."""
+    if isinstance(content, str):
+        return content
+    return "".join(text_of(part.get("text")) for part in list_of_objects(content))
+
+
+def _usage(usage: Any) -> Usage:
+    given = object_of(usage)
+    return Usage(
+        input_tokens=whole_number(given.get("prompt_tokens")),
+        output_tokens=whole_number(given.get("completion_tokens")),
+    )
+
+
+# -- request ---------------------------------------------------------------------------------------
+
+
+def _exchange(exchange: Exchange) -> Iterator[dict[str, Any]]:
+    turn = exchange.turn
+    raw = turn.raw if turn.dialect == OPENAI_CHAT.name else {}
+    functions = _functions(raw)
+    if not raw or len(functions) != len(exchange.calls):
+        yield from _written_anew(exchange)
+    elif "function_call" in raw and functions:
+        (call,) = exchange.calls
+        yield {**raw, "function_call": _sent_function(functions[0][1], call)}
+        yield {"role": "function", "name": call.name, "content": call.content}
+    elif functions:
+        pairs = zip(raw["tool_calls"], exchange.calls, strict=True)
+        yield {**raw, "tool_calls": [_sent_call(entry, call) for entry, call in pairs]}
+        yield from _results(exchange.calls)
+    elif _text(raw.get("content")).strip() or raw.get("refusal") or raw.get("audio"):
+        yield dict(raw)
+
+
+def _sent_call(entry: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
+    if "function" not in entry and entry.get("type") != "function":
+        return {**entry, "id": call.id}
+    return {**entry, "id": call.id, "function": _sent_function(object_of(entry.get("function")), call)}
+
+
+def _sent_function(function: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
+    written = function.get("arguments")
+    as_it_was = call.readable and isinstance(written, str) and not is_blank(written)
+    return {**function, "name": call.name, "arguments": written if as_it_was else _arguments(function, call)}
+
+
+def _arguments(function: Mapping[str, Any], call: PairedCall) -> str:
+    """Always the text of one object: servers that render it into a template parse it first."""
+    written = function.get("arguments")
+    return as_text(written if isinstance(written, dict) and call.readable else {})
+
+
+def _written_anew(exchange: Exchange) -> Iterator[dict[str, Any]]:
+    """A turn in neutral terms: of another dialect, or without the provider's own message."""
+    text = exchange.turn.text or exchange.turn.refusal
+    if exchange.calls:
+        calls = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": as_text(call.arguments)}}
+            for call in exchange.calls
+        ]
+        yield {"role": "assistant", "content": text or None, "tool_calls": calls}
+        yield from _results(exchange.calls)
+    elif text.strip():
+        yield {"role": "assistant", "content": text}
+
+
+def _results(calls: Sequence[PairedCall]) -> Iterator[dict[str, Any]]:
+    for call in calls:
+        yield {"role": "tool", "tool_call_id": call.id, "content": call.content}

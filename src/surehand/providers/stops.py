@@ -1,0 +1,51 @@
+"""Why a model stopped, in one vocabulary. What the content says wins over the provider's word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..call import ToolCall
+from .message import Stop
+
+_WORDS: Final[dict[str, Stop]] = {
+    # (S) openai: ChatCompletion.choices[].finish_reason
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool_calls",
+    "content_filter": "content_filter",
+    "function_call": "tool_calls",
+    # (D) DeepSeek, Chat completion; (D) OpenRouter: the upstream broke off
+    "insufficient_system_resource": "resources",
+    "error": "length",
+    # (S) anthropic: StopReason
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "tool_use": "tool_calls",
+    "pause_turn": "pause",
+    "refusal": "refusal",
+}
+_BAD: Final[frozenset[Stop]] = frozenset({"length", "content_filter", "refusal", "resources"})
+_CUT: Final[frozenset[Stop]] = frozenset({"length", "resources"})
+
+
+def settle(word: str, calls: Sequence[ToolCall], *, refused: bool, broken: bool) -> tuple[Stop, bool]:
+    """Why the model stopped, and whether its last call was cut off.
+
+    Args:
+        word: The provider's.
+        calls: What was asked for.
+        refused: Whether there is text of a refusal.
+        broken: Whether the stream ended without a word: the output counts as cut.
+    """
+    stop: Stop = "length" if broken else _WORDS.get(word, "unknown")
+    if stop not in _BAD:
+        if refused:
+            stop = "refusal"
+        elif calls:
+            stop = "tool_calls"
+        elif stop == "tool_calls":
+            stop = "stop"
+    return stop, bool(calls) and stop in _CUT

@@ -1,0 +1,38 @@
+"""Another process that goes on with the demo's run: `resume.py DIR`. See `test_support_desk.py`."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import surehand as sh
+from surehand.settings import read_project
+from surehand.testing import ScriptedModel
+
+
+async def main(folder: Path) -> None:
+    project = folder / "surehand.toml"
+    callers = read_project(project)[0].callers
+    async with sh.open_project(project) as engine:
+        while not await resumed(engine, ScriptedModel.from_file(folder / "model.json", catch_up=True), callers):
+            await asyncio.sleep(0.5)
+        await engine.audit.seal()
+        print("verified" if all(report.ok for report in await engine.audit.verify()) else "not verified")
+
+
+async def resumed(engine: sh.Engine, model: ScriptedModel, callers: dict[str, sh.Caller]) -> bool:
+    """Drive the run to its end; False while the dead process still seems to."""
+    try:
+        async for event in sh.run(engine, model=model, caller=callers["sam"], run_id="ticket-4711"):
+            if event.kind == "run.waiting":
+                for approval_id in event.data["approvals"]:
+                    await engine.approvals.approve(approval_id, by=callers["fiona"])
+            if event.kind == "run.ended":
+                print(event.data["reason"])
+    except sh.ConfigError:
+        return False
+    model.assert_done()
+    return True
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

@@ -1,0 +1,13 @@
+"""Each dialect keeps the contract. A new one is a row here."""
+
+from __future__ import annotations
+
+import pytest
+
+from surehand.testing.dialect_contract import DialectContract
+from tests.providers.wire import AnthropicWire, OpenAIChatWire
+
+
+@pytest.mark.parametrize("wire", [OpenAIChatWire(), AnthropicWire()], ids=lambda wire: wire.dialect.name)
+class TestDialects(DialectContract):
+    """The whole suite."""

@@ -1,0 +1,232 @@
+"""Names, limits, descriptions and notes of an export."""
+
+from __future__ import annotations
+
+import json
+import re
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surehand import ConfigError
+from surehand.providers import DIALECTS, dialect, export
+from surehand.providers.names import wire_names
+from surehand.providers.root import plain_root
+from surehand.providers.words import cut
+from surehand.schema import compile_parameters
+from surehand.testing.dialect_wire import EITHER, WrittenCall, spec_of, view_of
+from tests.providers.wire import AnthropicWire
+
+PATTERN = "[a-zA-Z0-9_-]+"
+OPTIONAL = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(10)}}
+
+
+def test_a_dialect_that_does_not_exist() -> None:
+    with pytest.raises(ConfigError, match="no dialect 'openai'; choose one of anthropic, openai-chat"):
+        dialect("openai")
+    assert {name: one.name for name, one in DIALECTS.items()} == {
+        "openai-chat": "openai-chat",
+        "anthropic": "anthropic",
+    }
+
+
+def test_the_forms() -> None:
+    view = view_of(spec_of("read", {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}))
+    schema = view.tools[0].spec.parameters
+    assert export(view, "openai-chat").tools == [
+        {"type": "function", "function": {"name": "read", "description": "Does it.", "parameters": schema}}
+    ]
+    assert export(view, "anthropic").tools == [{"name": "read", "description": "Does it.", "input_schema": schema}]
+    closed = {**schema, "additionalProperties": False}
+    assert export(view, "anthropic", strict=True).tools == [
+        {"name": "read", "description": "Does it.", "input_schema": closed, "strict": True}
+    ]
+    assert export(view, "openai-chat", strict=True).tools[0]["function"]["strict"] is True
+
+
+@given(st.sets(st.text("ab.-_é ", min_size=1, max_size=80), max_size=12), st.randoms())
+def test_wire_names_are_a_bijection_in_any_order(names: set[str], source: Any) -> None:
+    table = wire_names(names, PATTERN, 64)
+    shuffled = sorted(names)
+    source.shuffle(shuffled)
+    assert wire_names(shuffled, PATTERN, 64) == table
+    assert len(set(table.values())) == len(names)
+    for name, wire in table.items():
+        assert re.fullmatch(PATTERN, wire)
+        assert len(wire) <= 64
+        assert wire == name or not (re.fullmatch(PATTERN, name) and len(name) <= 64)
+
+
+def test_a_name_made_to_collide_with_a_hash() -> None:
+    first = wire_names(["a.b", "a_b"], PATTERN, 64)["a.b"]
+    table = wire_names(["a.b", "a_b", first], PATTERN, 64)
+    assert table[first] == first
+    assert table["a.b"].startswith(first)
+    assert len(set(table.values())) == 3
+
+
+def test_exports_are_kept() -> None:
+    view = view_of(spec_of("read"))
+    assert export(view, "anthropic") is export(view, "anthropic")
+    assert export(view, "anthropic") is not export(view, "anthropic", strict=True)
+    for number in range(200):
+        export(view_of(spec_of(f"read{number}")), "anthropic")
+    assert export(view, "anthropic").tools[0]["name"] == "read"
+
+
+def test_more_tools_than_openai_takes() -> None:
+    view = view_of(*(spec_of(f"t{i:03}") for i in range(129)))
+    with pytest.raises(ConfigError, match="at most 128 tools in one request, and this view has 129"):
+        export(view, "openai-chat")
+    assert len(export(view, "anthropic")) == 129
+
+
+def test_strict_limits_of_a_request_fall_back_tool_by_tool() -> None:
+    many = export(view_of(*(spec_of(f"t{i:02}") for i in range(25))), "anthropic", strict=True)
+    assert [tool["strict"] for tool in many] == [True] * 20 + [False] * 5
+    assert len(many.notes) == 5
+    assert many.notes[0] == "t20: unsupported, sent without strict: more than 20 strict tools in one request"
+    optional = [spec_of(name, deepcopy(OPTIONAL)) for name in ("a", "b", "c")]
+    wide = export(view_of(*optional, spec_of("d")), "anthropic", strict=True)
+    assert [tool["strict"] for tool in wide] == [True, True, False, True]
+    assert wide.tools[2]["input_schema"] == OPTIONAL
+    union = {"type": "object", "properties": {"p": {"type": ["string", "null"]}}, "required": ["p"]}
+    unions = export(view_of(*(spec_of(f"u{i:02}", deepcopy(union)) for i in range(17))), "anthropic", strict=True)
+    assert [tool["strict"] for tool in unions] == [True] * 16 + [False]
+
+
+def test_long_descriptions_are_cut_at_a_sentence() -> None:
+    long = "One sentence. " * 100
+    sent = export(view_of(spec_of("read", description=long)), "openai-chat")
+    description = sent.tools[0]["function"]["description"]
+    assert len(description) <= 1024
+    assert description.endswith("One sentence.")
+    assert sent.notes == ("read: description cut to 1024 characters",)
+    assert export(view_of(spec_of("read", description=long)), "anthropic").tools[0]["description"] == long
+    ruled = export(view_of(spec_of("post", deepcopy(EITHER), description=long)), "openai-chat")
+    described = ruled.tools[0]["function"]["description"]
+    assert len(described) <= 1024
+    assert described.endswith("At least one of these holds: given `text`; given `url`.")
+
+
+@given(st.text(max_size=300), st.text(max_size=300), st.integers(20, 200))
+def test_a_cut_description_always_fits(description: str, rules: str, length_max: int) -> None:
+    assert len(cut(description, rules, length_max)) <= length_max
+    assert cut(description, "", None) == description
+
+
+C06 = {
+    "type": "object",
+    "properties": {
+        "$top": {"type": "integer"},
+        "filter[id]": {"type": "string"},
+        "filter_id": {"type": "string"},
+        "Account Number": {"type": "string"},
+        "k" * 70: {"type": "string"},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"@id": {"type": "string"}}}},
+        "free": {"type": "object", "additionalProperties": {"type": "string"}},
+        "again": {"$ref": "#/properties/$top"},
+    },
+    "required": ["filter[id]"],
+    "dependentRequired": {"$top": ["Account Number"]},
+}
+
+
+def test_C06_property_names_are_renamed_and_come_back() -> None:
+    sent = export(view_of(spec_of("query", deepcopy(C06))), "anthropic")
+    schema = sent.tools[0]["input_schema"]
+    keys = list(schema["properties"])
+    assert len(set(keys)) == 8
+    assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{1,64}", key) for key in keys)
+    assert set(schema["required"]) <= set(keys)
+    compile_parameters(schema, "exported")
+    assert "`$top` to `_top`" in sent.notes[0]
+    top, filters, plain, account, long = keys[:5]
+    assert plain == "filter_id"
+    (item_id,) = schema["properties"]["rows"]["items"]["properties"]
+    written = {top: 5, filters: "7", plain: "8", account: "9", long: "10", "rows": [{item_id: "r"}], "free": {top: "x"}}
+    wire = AnthropicWire()
+    response = wire.response("", [WrittenCall("c1", "query", json.dumps(written))], "tool_use")
+    (call,) = wire.dialect.decode(response, sent).calls
+    assert call.arguments == {
+        "$top": 5,
+        "filter[id]": "7",
+        "filter_id": "8",
+        "Account Number": "9",
+        "k" * 70: "10",
+        "rows": [{"@id": "r"}],
+        "free": {top: "x"},
+    }
+
+
+def test_C06_the_rules_of_the_root_use_the_names_on_the_wire() -> None:
+    schema = {"type": "object", "anyOf": [{"properties": {"a b": {"type": "null"}}, "required": ["a b"]}]}
+    (tool,) = export(view_of(spec_of("f", schema)), "anthropic")
+    assert list(tool["input_schema"]["properties"]) == ["a_b"]
+    assert "given `a_b`" in tool["description"]
+
+
+def test_C06_under_strict_and_in_alternatives() -> None:
+    one = {"type": "object", "properties": {"a b": {"type": "integer"}}, "required": ["a b"]}
+    two = {"type": "object", "properties": {"a/b": {"type": "string"}}, "required": ["a/b"]}
+    schema = {"type": "object", "properties": {"x": {"anyOf": [one, two]}}, "required": ["x"]}
+    sent = export(view_of(spec_of("f", schema)), "anthropic", strict=True)
+    assert sent.tools[0]["strict"] is True
+    first, second = (list(one["properties"]) for one in sent.tools[0]["input_schema"]["properties"]["x"]["anyOf"])
+    assert first != second
+    wire = AnthropicWire()
+    for (key,), real in ((first, "a b"), (second, "a/b")):
+        response = wire.response("", [WrittenCall("c1", "f", json.dumps({"x": {key: 1}}))], "tool_use")
+        assert wire.dialect.decode(response, sent).calls[0].arguments == {"x": {real: 1}}
+
+
+def test_C05_the_root() -> None:
+    schema, rules = plain_root(EITHER, frozenset({"anyOf"}))
+    assert schema == {
+        "type": "object",
+        "properties": {"ws": {"type": "string"}, "text": {"type": "string"}, "url": {"type": "string"}},
+        "required": ["ws"],
+    }
+    assert rules == ["At least one of these holds: given `text`; given `url`."]
+    assert "anyOf" in EITHER
+    original = compile_parameters(EITHER, "original")
+    assert original.errors({"ws": "1"})
+    assert not original.errors({"ws": "1", "url": "u"})
+
+
+def test_other_combinators_at_the_root() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "allOf": [{"$ref": "#/$defs/b"}, {"anyOf": [{"required": ["a"]}, {"required": ["c"]}]}],
+        "oneOf": [{"properties": {"k": {"const": 1}}}, {"properties": {"k": {"const": 2}}}],
+        "not": {"required": ["z"]},
+        "$defs": {"b": {"properties": {"b": {"type": "integer"}}, "required": ["b"]}},
+    }
+    plain, rules = plain_root(schema, frozenset({"allOf", "oneOf", "not"}))
+    assert plain["properties"]["b"] == {"type": "integer"}
+    assert plain["properties"]["k"] == {"anyOf": [{"const": 1}, {"const": 2}]}
+    assert plain["required"] == ["b"]
+    assert plain.keys() == {"type", "properties", "required", "$defs"}
+    assert rules == [
+        'All of these hold: {"$ref":"#/$defs/b"}; {"anyOf":[{"required":["a"]},{"required":["c"]}]}.',
+        'The arguments also satisfy {"not":{"required":["z"]}}.',
+        'Exactly one of these holds: {"properties":{"k":{"const":1}}}; {"properties":{"k":{"const":2}}}.',
+    ]
+
+
+def test_a_closed_root_gets_no_more_properties() -> None:
+    schema = EITHER | {"additionalProperties": False}
+    assert plain_root(schema, frozenset({"anyOf"}))[0]["properties"].keys() == {"ws"}
+
+
+def test_a_schema_beyond_all_bounds_is_left_out_with_a_note() -> None:
+    deep: dict[str, Any] = {"type": "object", "properties": {}}
+    for _ in range(40):
+        deep = {"type": "object", "properties": {"x": deep}}
+    sent = export(view_of(spec_of("bad", deep), spec_of("good")), "anthropic")
+    assert [tool["name"] for tool in sent] == ["good"]
+    assert sent.notes[0].startswith("bad: left out: ")

@@ -1,0 +1,69 @@
+"""The queries about runs, and about who is alive, go by the index made for them, also while the tables are empty.
+
+PostgreSQL keeps the plan of a prepared statement until it has gathered statistics.
+"""
+
+import re
+from typing import Any
+
+import pytest
+
+from surehand.storage import open_store, statements
+from surehand.storage.tx import Statement
+
+PLANS = {
+    "get": (statements.get_run, "surehand_runs_pkey"),
+    "lock": (statements.lock_run, "surehand_runs_pkey"),
+    "silence": (statements.silence, "surehand_workers_pkey"),
+    "beat": (statements.beat, "surehand_workers_pkey"),
+    "orphans": (statements.orphans, "surehand_calls_running", "surehand_workers_pkey"),
+    "running": (statements.running_of, "surehand_calls_running"),
+    "count": (statements.count_open_approvals, "surehand_approvals_by_status"),
+    "setting": (statements.get_setting, "surehand_settings_pkey"),
+    "take": (statements.take_run, "surehand_runs_pkey"),
+    "save": (statements.save_run, "surehand_runs_pkey"),
+    "cancel": (statements.cancel_run, "surehand_runs_pkey"),
+    "results": (statements.set_results, "surehand_turns_pkey"),
+    "list": (statements.list_runs(1), "surehand_runs_by_status"),
+    "list-two-states": (statements.list_runs(2), "surehand_runs_by_status"),
+    "turns": (statements.list_turns, "surehand_turns_pkey"),
+    "events": (statements.list_run_events, "surehand_run_events_pkey"),
+}
+
+
+class AnyValue(dict[str, Any]):
+    """A value for every parameter."""
+
+    def __missing__(self, name: str) -> Any:
+        if name == "new_results":
+            return b""
+        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq"}
+        return 1 if name in numbers else "x"
+
+
+@pytest.mark.parametrize(
+    ("statement", "indexes"), [pytest.param(one, set(by), id=name) for name, (one, *by) in PLANS.items()]
+)
+async def test_a_query_goes_by_its_index(any_url: str, statement: Statement, indexes: set[str]) -> None:
+    store = open_store(any_url)
+    await store.open()
+
+    def explain(tx: Any) -> str:
+        sqlite = tx.dialect == "sqlite"
+        sql, take = statement.for_sqlite if sqlite else statement.for_postgres
+        explained = f"EXPLAIN {'QUERY PLAN ' if sqlite else ''}{sql}"
+        return "\n".join(str(line[-1]) for line in tx.connection.execute(explained, take(AnyValue())).fetchall())
+
+    plan = await store._writer.submit(explain)
+    used = set(re.findall(r"using (?:covering )?(?:index )?(\w+)", plan, re.IGNORECASE))
+    assert used == {_name(index, any_url) for index in indexes}
+    # That index holds running calls only, so it may be read whole.
+    assert not re.search(r"SCAN surehand_(?!calls USING INDEX surehand_calls_running)|Seq Scan", plan)
+    await store.close()
+
+
+def _name(index: str, url: str) -> str:
+    """Give an index's name in the database: SQLite names those of primary keys itself."""
+    if url.startswith("sqlite") and index.endswith("_pkey"):
+        return f"sqlite_autoindex_{index.removesuffix('_pkey')}_1"
+    return index

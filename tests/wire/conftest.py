@@ -1,0 +1,57 @@
+"""The providers' stand-in, and the models that talk to it through the real SDKs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+
+import anthropic
+import openai
+import pytest
+
+from surehand.agent.clients import AnthropicModel, OpenAIModel
+from tests.wire.aimock import Aimock, AimockUnavailableError, running_server
+
+KEY = "sk-test-0123456789abcdef"
+
+
+@pytest.fixture(scope="session")
+def aimock(tmp_path_factory: pytest.TempPathFactory) -> Generator[Aimock]:
+    """Run one server for the session (with xdist: for each worker)."""
+    try:
+        with running_server(tmp_path_factory.mktemp("aimock") / "log") as server:
+            yield server
+        return
+    except AimockUnavailableError as error:
+        reason = str(error)
+    if os.environ.get("SUREHAND_REQUIRE_WIRE") == "1":
+        pytest.fail(f"SUREHAND_REQUIRE_WIRE=1, but {reason}", pytrace=False)
+    pytest.skip(f"no aimock: {reason}")
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def provider(request: pytest.FixtureRequest) -> str:
+    """Every test that uses it runs against both."""
+    return request.param
+
+
+@pytest.fixture
+async def make_model(
+    aimock: Aimock, provider: str, request: pytest.FixtureRequest
+) -> AsyncGenerator[Callable[[], OpenAIModel | AnthropicModel]]:
+    """Make models of the provider whose requests are kept apart from those of other tests."""
+    clients: list[openai.AsyncOpenAI | anthropic.AsyncAnthropic] = []
+    headers = {"x-test-id": request.node.name}
+
+    def make() -> OpenAIModel | AnthropicModel:
+        if provider == "openai":
+            client = openai.AsyncOpenAI(base_url=f"{aimock.url}/v1", api_key=KEY, default_headers=headers)
+            clients.append(client)
+            return OpenAIModel("gpt-test", client)
+        other = anthropic.AsyncAnthropic(base_url=aimock.url, api_key=KEY, default_headers=headers)
+        clients.append(other)
+        return AnthropicModel("claude-test", other)
+
+    yield make
+    for client in clients:
+        await client.close()
