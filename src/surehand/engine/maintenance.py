@@ -8,13 +8,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from ..approval import Approval
 from ..audit import Anchor, Checkpoint, checkpoint, link
 from ..ledger import CallRecord
 from ..pipeline import Services
-from ..pipeline.trace import record_row
 from ..pipeline.unknown import recover_one, settle_by_check
-from ..ports import Move
+from .ending import expire
 from .heart import Heart
 
 _BATCH = 100
@@ -122,45 +120,3 @@ class Maintenance:
     async def _expire(self) -> None:
         for approval in await self._s.store.expired_approvals(self._s.clock.now_us(), limit=_BATCH):
             await self._guarded("expire", partial(expire, self._s, approval))
-
-
-async def expire(s: Services, approval: Approval) -> None:
-    """Ends a question whose time is over. Nothing is ever approved by waiting."""
-    row = record_row(
-        s,
-        "approval.ended",
-        tenant=approval.tenant,
-        call_id=approval.call_id,
-        run_id=None,
-        approval_id=approval.approval_id,
-        name=approval.name,
-        version=approval.version,
-        status="expired",
-        error_code="APPROVAL_EXPIRED",
-    )
-    ended = Move(
-        tenant=approval.tenant,
-        call_id=approval.call_id,
-        expect=("waiting", "ready"),
-        to="denied",
-        error_code="APPROVAL_EXPIRED",
-        finished_us=s.clock.now_us(),
-        release_key=True,
-        approval=(approval.approval_id, ("open", "approved"), "expired"),
-        audit=(row,),
-    )
-    if await s.store.move(ended):
-        return
-    call = await s.store.get_call(approval.tenant, approval.call_id)
-    if call is not None and call.status not in ("waiting", "ready"):
-        # The call does not wait any more; the question still has to end.
-        await s.store.move(
-            Move(
-                tenant=approval.tenant,
-                call_id=approval.call_id,
-                expect=(call.status,),
-                to=call.status,
-                approval=(approval.approval_id, ("open", "approved"), "expired"),
-                audit=(row,),
-            )
-        )

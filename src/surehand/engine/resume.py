@@ -14,7 +14,7 @@ from ..pipeline.stored import answer, for_reader, own_caller, stored_passage
 from ..pipeline.unknown import is_alive, recover_one, settle_by_check
 from ..types import Caller
 from ..view import World
-from .maintenance import expire
+from .ending import expire
 
 _POLL_S = 0.05
 

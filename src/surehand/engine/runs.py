@@ -9,10 +9,10 @@ import msgspec
 
 from ..errors import ConfigError, NotAllowedError, NotFoundError
 from ..pipeline import Services
-from ..pipeline.trace import record_row
 from ..policy import Allow
-from ..ports import Move, RunRecord, RunSave, RunStatus
+from ..ports import RunRecord, RunSave, RunStatus
 from ..types import Caller
+from .ending import withdraw
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,33 +107,10 @@ class Runs:
 
     async def withdraw(self, tenant: str, run_id: str) -> None:
         """Ends the calls of a run that wait for people or were not resumed: nobody will."""
-        s = self._s
-        for call in await s.store.list_calls(tenant, statuses=("waiting", "ready"), limit=1000):
-            if call.run_id != run_id or call.approval_id is None:
-                continue
-            facts = {"name": call.name, "version": call.version, "status": "cancelled", "error_code": "CANCELLED"}
-            row = record_row(
-                s,
-                "approval.ended",
-                tenant=tenant,
-                call_id=call.call_id,
-                run_id=run_id,
-                approval_id=call.approval_id,
-                **facts,
-            )
-            await s.store.move(
-                Move(
-                    tenant=tenant,
-                    call_id=call.call_id,
-                    expect=("waiting", "ready"),
-                    to="cancelled",
-                    error_code="CANCELLED",
-                    finished_us=s.clock.now_us(),
-                    release_key=True,
-                    approval=(call.approval_id, ("open", "approved"), "stale"),
-                    audit=(row,),
-                )
-            )
+        most = self._s.limits.open_approvals
+        for call in await self._s.store.list_calls(tenant, statuses=("waiting", "ready"), limit=most):
+            if call.run_id == run_id:
+                await withdraw(self._s, call)
 
     async def _find(self, run_id: str, by: Caller) -> RunRecord:
         record = await self._s.store.get_run(by.tenant, run_id)
