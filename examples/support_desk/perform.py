@@ -19,7 +19,7 @@ from .desk.seed import build
 from .desk.shop import refunds_of
 from .play import Played, play
 from .screen import Screen
-from .story import APPROVER, AUDITOR, CALLER, MESSAGES, RefundRow, expected_refunds, written_calls
+from .story import APPROVER, AUDITOR, CALLER, MESSAGES, RUN, RefundRow, expected_refunds, written_calls
 
 HERE = Path(__file__).resolve().parent
 
@@ -132,6 +132,7 @@ def _goodbye(folder: Path, played: Played, screen: Screen, *, kept: bool) -> Non
         screen.title("The working folder was temporary. To look around, run it again with --dir DIR, and then:")
     call = played.asked["refund_order"].call_id if kept else "CALL"
     for command in (
+        f"run show {RUN} --as {CALLER}",
         f"call show {call} --as {AUDITOR}",
         f"approvals list --status all --as {APPROVER}",
         f"tools list --as {CALLER}",

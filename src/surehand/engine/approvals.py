@@ -68,8 +68,9 @@ class Approvals:
         self, *, by: Caller, statuses: tuple[ApprovalStatus, ...] = ("open",), limit: int = 1000
     ) -> list[Pending]:
         """Questions that the caller may see, oldest first; by default the open ones."""
-        found = await self._s.store.list_approvals(by.tenant, statuses=statuses, limit=limit)
-        return [self._shown(one) for one in found if self._may_see(one, by)]
+        most = self._s.limits.open_approvals
+        found = await self._s.store.list_approvals(by.tenant, statuses=statuses, limit=most)
+        return [self._shown(one) for one in found if self._may_see(one, by)][:limit]
 
     def _may_see(self, approval: Approval, by: Caller) -> bool:
         if by.id == approval.requester or any(need.group in by.roles for need in approval.needs):

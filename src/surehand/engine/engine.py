@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, cast
@@ -13,13 +14,16 @@ import msgspec
 
 from ..audit import Anchor
 from ..call import OPEN, ResultStatus, RunStep, ToolCall, ToolResult
-from ..errors import Code, ConfigError, NotFoundError, PolicyError, tool_error
+from ..errors import Code, ConfigError, NotFoundError, PolicyError, SurehandError, tool_error
 from ..event import Event, Sink
-from ..pipeline import Hooks, Passage, Services, new_id, perform
+from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
 from ..pipeline.events import problem, worded
-from ..pipeline.trace import storable, trace
+from ..pipeline.trace import trace
+from ..pipeline.unknown import HELD
 from ..policy import Policies, PolicySource
+from ..ports import Move
 from ..registry import Catalog, Registry
+from ..runners import Gate
 from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
@@ -65,6 +69,8 @@ class Engine:
         self._resumption = Resumption(services)
         self._hooks: Hooks | None = None
         self._open = False
+        self._closing: asyncio.Future[None] | None = None
+        self._pid = 0
         self._changed = asyncio.Event()
         services.sinks.append(self._wake)
         registry.attach(self._list_allowed)
@@ -75,13 +81,18 @@ class Engine:
         Raises:
             StoreError: The database cannot be used.
         """
-        await self._s.store.open()
+        s = self._s
+        s.owner = new_id("eng")
+        s.gate = Gate(places=s.limits.concurrent_calls, queue=s.limits.queued_calls)
+        self._changed = asyncio.Event()
+        self._pid = os.getpid()
+        await s.store.open()
         try:
             await self._check_keys()
-            self._s.thread.open()
+            s.thread.open()
             await self._maintenance.start()
         except BaseException:
-            await self._s.store.close()
+            await asyncio.shield(self._shut_down())
             raise
         self._open = True
         return self
@@ -110,16 +121,41 @@ class Engine:
 
     async def close(self) -> None:
         """See `__aexit__`; safe to call twice."""
-        if not self._open:
-            return
-        self._open = False
+        if self._open:
+            self._open = False
+            self._closing = asyncio.ensure_future(self._close())
+        if self._closing is not None:
+            # Giving up on closing must not leave half of it undone.
+            await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
         try:
             await self._settled()
-            self._s.thread.close()
+            await self._hold_what_still_runs()
             await self._s.recorder.drain()
+        finally:
+            await self._shut_down()
+
+    async def _shut_down(self) -> None:
+        self._s.thread.close()
+        try:
             await self._maintenance.stop()
         finally:
             await self._s.store.close()
+
+    async def _hold_what_still_runs(self) -> None:
+        """A handler that was given up may outlive its engine: nobody may believe "not done" of it but a person."""
+        for tenant, call_id in list(self._s.handlers):
+            move = Move(
+                tenant=tenant,
+                call_id=call_id,
+                expect=("unknown",),
+                expect_owner=self._s.owner,
+                to="unknown",
+                owner=HELD,
+            )
+            with contextlib.suppress(SurehandError):
+                await self._s.store.move(move)
 
     async def _settled(self) -> None:
         """A call whose handler has ended should not become unknown only because its engine closes."""
@@ -284,6 +320,8 @@ class Engine:
     def _now(self) -> World:
         if not self._open:
             raise ConfigError("the engine is not open; use `async with engine:`")
+        if os.getpid() != self._pid:
+            raise ConfigError("the engine was opened before this process was forked; open it in each process")
         catalog = self.registry.catalog
         if catalog is not self._catalog:
             self._take(catalog)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 
-from ..errors import SurehandError
 from ..ports import Clock, Store
+
+_log = logging.getLogger("surehand.engine")
 
 
 class Heart:
@@ -15,20 +17,20 @@ class Heart:
     Args:
         store: Where the beat is written; it serves several event loops.
         clock: The engine's.
-        owner: The name of this process.
         every_s: Seconds between two beats; well below the lease.
     """
 
-    def __init__(self, store: Store, clock: Clock, owner: str, *, every_s: float) -> None:
+    def __init__(self, store: Store, clock: Clock, *, every_s: float) -> None:
         self._store = store
         self._clock = clock
-        self._owner = owner
+        self._owner = ""
         self._every_s = every_s
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Begins to beat."""
+    def start(self, owner: str) -> None:
+        """Begins to beat for an owner."""
+        self._owner = owner
         self._stopped.clear()
         self._thread = threading.Thread(target=self._main, name="surehand-heart", daemon=True)
         self._thread.start()
@@ -48,5 +50,6 @@ class Heart:
     async def _beat(self) -> None:
         try:
             await self._store.beat(self._owner, self._clock.now_us())
-        except SurehandError:
-            return  # the store is away: nobody can take our work meanwhile either
+        except Exception as error:
+            # Nothing may stop the heart. While the store is away, nobody can take our work either.
+            _log.warning("a heartbeat failed: %s", type(error).__name__)

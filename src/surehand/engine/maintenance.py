@@ -11,6 +11,7 @@ from functools import partial
 from ..audit import Anchor, Checkpoint, checkpoint, link
 from ..ledger import CallRecord
 from ..pipeline import Services
+from ..pipeline.trace import late
 from ..pipeline.unknown import recover_one, settle_by_check
 from .ending import expire
 from .heart import Heart
@@ -30,7 +31,7 @@ class Maintenance:
     def __init__(self, services: Services, anchor: Anchor) -> None:
         self._s = services
         self._anchor = anchor
-        self._heart = Heart(services.store, services.clock, services.owner, every_s=services.limits.lease_s / 4)
+        self._heart = Heart(services.store, services.clock, every_s=services.limits.lease_s / 4)
         self._task: asyncio.Task[None] | None = None
         self._sealing = asyncio.Lock()
 
@@ -41,7 +42,8 @@ class Maintenance:
             StoreError: The first heartbeat could not be written.
         """
         await self._s.store.beat(self._s.owner, self._s.clock.now_us())
-        self._heart.start()
+        self._heart.start(self._s.owner)
+        self._sealing = asyncio.Lock()
         await self._once()
         self._task = asyncio.create_task(self._forever(), name="surehand-maintenance")
 
@@ -94,13 +96,18 @@ class Maintenance:
             self._s.emit("engine.problem", where=f"maintenance: {where}", problem=text)
 
     async def _pay(self) -> None:
-        """Makes the changes that the store did not take when they were due. One that fails waits behind the others."""
-        for move in [self._s.owed.pop(0) for _ in range(len(self._s.owed))]:
+        """Makes the changes that the store did not take when they were due. One that fails waits for the next time."""
+        failed: Exception | None = None
+        for move in list(self._s.owed):
             try:
-                await self._s.store.move(move)
-            except Exception:
-                self._s.owed.append(move)
-                raise
+                if not await self._s.store.move(move) and move.audit:
+                    # Somebody has settled the call meanwhile; what was known here is still evidence.
+                    await self._s.store.record([late(self._s, row) for row in move.audit])
+                self._s.owed.remove(move)
+            except Exception as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
     async def _recover(self) -> None:
         now_us = self._s.clock.now_us()
@@ -108,7 +115,8 @@ class Maintenance:
             if record.owner != self._s.owner:
                 await self._guarded("recover", partial(self._recover_one, record, "its process is gone"))
         for record in await self._s.store.running_of(self._s.owner, limit=_BATCH):
-            lost = record.call_id not in self._s.passing and now_us - (record.started_us or 0) > self._s.lease_us
+            held = record.call_id in self._s.passing or any(move.call_id == record.call_id for move in self._s.owed)
+            lost = not held and now_us - (record.started_us or 0) > self._s.lease_us
             if lost:
                 await self._guarded("recover", partial(self._recover_one, record, "its task is gone"))
 

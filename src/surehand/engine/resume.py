@@ -9,8 +9,9 @@ from ..errors import tool_error
 from ..ledger import CallRecord
 from ..pipeline import Services, Stop, carry_on
 from ..pipeline.claim import pending
-from ..pipeline.shape import shape
+from ..pipeline.shape import stopped
 from ..pipeline.stored import answer, for_reader, own_caller, stored_passage
+from ..pipeline.trace import stored_arguments
 from ..pipeline.unknown import is_alive, recover_one, settle_by_check
 from ..types import Caller
 from ..view import World
@@ -40,7 +41,7 @@ class Resumption:
         if record.status == "unknown":
             record = await settle_by_check(s, record, world)
         if record.status in OPEN:
-            return await self._pending(record, world)
+            return self._pending(record, world)
         return for_reader(s, by, record, await answer(s, record, world), world)
 
     async def _run(self, record: CallRecord, by: Caller, world: World) -> ToolResult:
@@ -52,10 +53,12 @@ class Resumption:
             stop = Stop(status="denied", error=tool_error("POLICY_DENIED", why, tool=record.name))
         return await carry_on(stored_passage(self._s, record, caller or made_by, world), self._s, stop)
 
-    async def _pending(self, record: CallRecord, world: World) -> ToolResult:
+    def _pending(self, record: CallRecord, world: World) -> ToolResult:
         p = stored_passage(self._s, record, own_caller(self._s, record), world)
         p.entry = world.catalog.resolve(record.name, record.version)
-        return await shape(p, self._s, pending(record))
+        p.arguments = stored_arguments(self._s, record).arguments
+        # Asking how it stands is no event: whoever waits asks twice a second.
+        return stopped(p, self._s, pending(record))
 
     async def _expired(self, record: CallRecord) -> CallRecord:
         approval = await self._s.store.get_approval(record.tenant, record.approval_id or "")

@@ -6,8 +6,10 @@ from ..errors import ConfigError, NotAllowedError, NotFoundError
 from ..ledger import CallRecord
 from ..pipeline import Services
 from ..pipeline.stored import own_caller
-from ..pipeline.unknown import may_still_run, settle_by_check, settle_done, settle_not_done
+from ..pipeline.trace import stored_arguments
+from ..pipeline.unknown import HELD, may_still_run, settle_by_check, settle_done, settle_not_done
 from ..policy import Allow
+from ..redact import Redactor
 from ..spec import Done, NotDone
 from ..types import Caller
 
@@ -55,8 +57,8 @@ class Unknowns:
         self._may(by, record)
         if record.status != "unknown":
             raise NotFoundError(f"call {call_id!r} is {record.status}, not unknown")
-        words = self._s.redactor.polish(evidence, 1000)
-        if isinstance(outcome, NotDone) and await may_still_run(self._s, record):
+        words = self._redactor(record).polish(evidence, 1000)
+        if isinstance(outcome, NotDone) and record.owner != HELD and await may_still_run(self._s, record):
             raise ConfigError(
                 f"resolve: a handler of {call_id} may still run; wait until it has ended, or its process has"
             )
@@ -65,6 +67,13 @@ class Unknowns:
             tool = None if entry is None else entry.tool
             return await settle_done(self._s, record, outcome, tool=tool, by=by, words=words)
         return await settle_not_done(self._s, record, by=by, words=words)
+
+    def _redactor(self, record: CallRecord) -> Redactor:
+        """Knows the secret arguments of the call: a person may quote them."""
+        entry = self._s.world.catalog.resolve(record.name, record.version)
+        schema = None if entry is None else entry.tool.spec.parameters
+        stored = stored_arguments(self._s, record)
+        return self._s.redactor.with_known(self._s.redactor.secrets_in(stored.final, schema, names=True))
 
     async def _find(self, call_id: str, by: Caller) -> CallRecord:
         record = await self._s.store.get_call(by.tenant, call_id)

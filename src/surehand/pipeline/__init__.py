@@ -13,7 +13,7 @@ from .interceptor import (
     Withhold,
 )
 from .order import carry_on, perform
-from .passage import Outcome, Passage, Stop
+from .passage import Outcome, Passage, Stop, storable
 from .services import Recorder, Services, new_id
 
 __all__ = [
@@ -35,4 +35,5 @@ __all__ = [
     "carry_on",
     "new_id",
     "perform",
+    "storable",
 ]

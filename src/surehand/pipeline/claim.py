@@ -10,10 +10,10 @@ from ..ports import Claim, Existing, Move
 from .ask import ask
 from .events import tell
 from .output import display_text
-from .passage import Passage, Stop
+from .passage import Passage, Stop, storable
 from .services import Services
 from .stored import answer, for_reader
-from .trace import StoredArguments, seal_json, storable, trace
+from .trace import StoredArguments, seal_json, trace
 from .unknown import recover_one, settle_by_check
 
 _ROUNDS = 3
@@ -35,9 +35,10 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
     if asks and await s.store.count_open_approvals(p.caller.tenant) >= s.limits.open_approvals:
         return p.refuse("RATE_LIMITED", "Too many questions wait for people already; try again when some are answered.")
+    if len(s.owed) >= s.limits.pending_records:
+        return Stop(status="error", error=failures.unavailable(p.spec, "the store is away"))
     for _ in range(_ROUNDS):
         order = _order(p, s, key)
-        s.passing.add(p.call_id)
         try:
             existing = await s.store.claim(order)
         except SurehandError:

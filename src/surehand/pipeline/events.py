@@ -6,9 +6,8 @@ from typing import Any
 
 from ..event import EventKind
 from ..redact import Redactor
-from .passage import Passage
+from .passage import Passage, storable
 from .services import Services
-from .trace import storable
 
 _TEXT_CHARS = 2000
 

@@ -27,21 +27,33 @@ from .trace import trace
 _log = logging.getLogger("surehand.handler")
 
 
+class _CallLogger(logging.LoggerAdapter[logging.Logger]):
+    """The handler's log, without the secrets of its call."""
+
+    def __init__(self, p: Passage, s: Services) -> None:
+        super().__init__(_log, {"call_id": p.call_id, "tool": p.spec.name})
+        self._redactor = redactor_of(p, s)
+
+    def process(self, msg: Any, kwargs: Any) -> tuple[Any, Any]:
+        """See `logging.LoggerAdapter`."""
+        return self._redactor.polish(msg, 4000), {**kwargs, "extra": self.extra}
+
+    def log(self, level: int, msg: object, *args: object, **kwargs: Any) -> None:
+        """See `logging.LoggerAdapter`. The arguments are put in before the text is redacted."""
+        if self.isEnabledFor(level):
+            super().log(level, str(msg) % args if args else msg, **kwargs)
+
+
 async def execute(p: Passage, s: Services) -> None:
     """Fills `outcome`. Never raises what the handler raised."""
     if p.started_us is None:
         p.started_us = s.clock.now_us()
+    p.confirmed_us = p.started_us
     p.idempotency_key = p.idempotency_key or p.call_id
     deadline = s.clock.monotonic() + p.spec.timeout_s
-    confirmed_us = p.started_us
     attempt = 0
     while True:
         attempt += 1
-        if p.record is not None and s.clock.now_us() - confirmed_us > s.lease_us // 2:
-            confirmed_us = s.clock.now_us()
-            if not await _still_ours(p, s):
-                p.outcome = _judge(p, s, NotStarted("another process has taken the call over"), attempt)
-                return
         ended = await _attempt(p, s, deadline)
         outcome = _judge(p, s, ended, attempt)
         wait_s = _wait_before_next(p.spec, ended, attempt)
@@ -56,8 +68,10 @@ def _given_up(p: Passage) -> bool:
 
 
 async def _still_ours(p: Passage, s: Services) -> bool:
-    """Whether nobody has taken the call from this process while it was held up: suspended, or short of time."""
-    assert p.record is not None
+    """Whether nobody has taken the call from this process while it was held up: suspended, or waiting for a place."""
+    if p.record is None or s.clock.now_us() - p.confirmed_us < s.lease_us // 2:
+        return True
+    p.confirmed_us = s.clock.now_us()
     return await s.store.move(
         Move(
             tenant=p.record.tenant,
@@ -83,13 +97,15 @@ async def _attempt(p: Passage, s: Services, deadline: float) -> Ended:
         leave()
         problem(p, s, "binding arguments", error)
         return NotStarted("its arguments could not be bound")
-    call_id = p.call_id
-    s.handlers[call_id] += 1
+    about = (p.caller.tenant, p.call_id)
+    s.handlers[about] += 1
 
     def released() -> None:
-        s.handlers[call_id] -= 1
-        if not s.handlers[call_id]:
-            del s.handlers[call_id]
+        if not s.handlers[about]:
+            return
+        s.handlers[about] -= 1
+        if not s.handlers[about]:
+            del s.handlers[about]
         leave()
 
     job = Job(
@@ -97,6 +113,7 @@ async def _attempt(p: Passage, s: Services, deadline: float) -> Ended:
         timeout_s=max(deadline - s.clock.monotonic(), 0.001),
         stop=p.stop,
         late=lambda ended: _late(p, s, ended),
+        confirm=None if p.record is None else lambda: _still_ours(p, s),
         released=released,
     )
     return await s.runner(tool).run(job)
@@ -110,7 +127,7 @@ def _thunk(p: Passage, s: Services, tool: Tool, deadline: float) -> Callable[[],
         idempotency_key=p.idempotency_key,
         deadline=deadline,
         progress=_progress(p, s),
-        logger=logging.LoggerAdapter(_log, {"call_id": p.call_id, "tool": p.spec.name}),
+        logger=_CallLogger(p, s),
     )
     p.context = context
     if tool.raw:

@@ -19,7 +19,8 @@ A stage that returns a `Stop` sends the call straight to 10.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from ..call import ToolResult
@@ -73,17 +74,25 @@ async def _prepare(p: Passage, s: Services) -> Stop | None:
 
 
 async def _effect(p: Passage, s: Services) -> Stop | None:
-    try:
+    with _passing(p, s):
         return await claim(p, s) or await _run(p, s)
-    finally:
-        s.passing.discard(p.call_id)
 
 
 async def _approved(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
-    try:
+    with _passing(p, s):
         return await start(p, s, stop) or await _run(p, s)
+
+
+@contextmanager
+def _passing(p: Passage, s: Services) -> Generator[None]:
+    """Two may carry one call on at once; the one that loses must not make the other's look abandoned."""
+    s.passing[p.call_id] += 1
+    try:
+        yield
     finally:
-        s.passing.discard(p.call_id)
+        s.passing[p.call_id] -= 1
+        if not s.passing[p.call_id]:
+            del s.passing[p.call_id]
 
 
 async def _run(p: Passage, s: Services) -> Stop | None:

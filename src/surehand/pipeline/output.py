@@ -9,6 +9,9 @@ from ..call import Artifact, ResultStatus, ToolResult
 from ..errors import ToolError
 from ..normalize import Value, cap, display, failures
 from ..ports import StoredArtifact
+from ..redact import Redactor
+from ..spec.hashes import content_hash
+from ..types import Caller
 from .events import redactor_of
 from .passage import Passage
 from .services import Services, new_id
@@ -27,7 +30,10 @@ async def outcome_result(p: Passage, s: Services) -> ToolResult:
     redactor = redactor_of(p, s)
     structured = redactor.value(value.structured, p.spec.output_schema)
     text = redactor.text(value.text)
-    artifacts: list[StoredArtifact] = [_artifact(p, s, media_type, body) for media_type, body in value.attachments]
+    artifacts: list[StoredArtifact] = [
+        _artifact(p, s, media_type, _without_secrets(redactor, media_type, body))
+        for media_type, body in value.attachments
+    ]
     if len(text) > s.limits.result_chars:
         whole = _artifact(p, s, "text/plain; charset=utf-8", text.encode())
         artifacts.append(whole)
@@ -102,8 +108,21 @@ def _artifact(p: Passage, s: Services, media_type: str, body: bytes) -> StoredAr
         artifact=artifact,
         tenant=p.caller.tenant,
         call_id=call_id,
-        body=s.keyring.seal(body, context=f"artifact:{artifact.id}:{p.caller.tenant}"),
+        body=s.keyring.seal(body, context=artifact_context(artifact.id, p.caller)),
     )
+
+
+def _without_secrets(redactor: Redactor, media_type: str, body: bytes) -> bytes:
+    """Text is redacted like any result; other files are what they are."""
+    if not media_type.startswith("text/"):
+        return body
+    text = body.decode(errors="surrogateescape")
+    return redactor.text(text).encode(errors="surrogateescape")
+
+
+def artifact_context(artifact_id: str, caller: Caller) -> str:
+    """Where a sealed artifact opens: only for the person whose call it belongs to, whatever the database says."""
+    return content_hash(["artifact", artifact_id, caller.tenant, caller.id])
 
 
 def _named(artifact: Artifact) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..schema import ParseFailure, parse_arguments
+from ..spec.places import Places
 from .passage import Passage, Stop
 from .services import Services
 
@@ -17,6 +18,10 @@ def parse(p: Passage, s: Services) -> Stop | None:
         )
     parsed = parse_arguments(p.call.arguments, limits=s.limits.arguments)
     if isinstance(parsed, ParseFailure):
-        return p.refuse(parsed.code, parsed.message)
+        # The message quotes what stands there, which may be a secret argument.
+        quotes = not Places(p.spec.parameters).holds_secret(())
+        return p.refuse(
+            parsed.code, parsed.message if quotes else "The arguments are not one JSON object; write them anew."
+        )
     p.arguments = p.written = parsed
     return None

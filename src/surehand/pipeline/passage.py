@@ -13,7 +13,7 @@ from ..errors import Code, ToolError, tool_error
 from ..ledger import CallRecord
 from ..normalize import Value
 from ..policy import Decision
-from ..redact import Redactor
+from ..redact import Redactor, clean_text
 from ..registry import Entry
 from ..schema import Coercion
 from ..spec import ToolSpec
@@ -89,6 +89,8 @@ class Passage:
     """The row in the ledger; `None` for a read-only call that nobody is asked about."""
     # 7 start
     started_us: int | None = None
+    confirmed_us: int = 0
+    """When the ledger last said that this call is ours to run."""
     # 8 execute
     stop: asyncio.Future[None] | None = None
     """Done when the caller gave up."""
@@ -112,3 +114,8 @@ class Passage:
         name = self.call.name if self.entry is None else self.spec.name
         version = None if self.entry is None else self.spec.version
         return Stop(status=status, error=tool_error(code, message, tool=name, version=version, **details))
+
+
+def storable(text: str) -> str:
+    """Text of a model's that no database or encoder refuses: names and ids, cut at 256 characters."""
+    return clean_text(text)[:256]

@@ -16,6 +16,8 @@ def resolve(p: Passage, s: Services) -> Stop | None:
     """Finds the tool. A hidden tool and one that does not exist get the same answer."""
     name, _, version = p.call.name.partition("@")
     wanted = p.call.version or version or None
+    if version and p.call.version not in (None, version):
+        return _not_found(p)
     if p.view is not None:
         shown = p.view.get(name)
         if shown is None or wanted not in (None, shown.version):
@@ -29,9 +31,16 @@ def resolve(p: Passage, s: Services) -> Stop | None:
     return None
 
 
+def _may_call(p: Passage, name: str) -> bool:
+    """Whether a name of the view that a model was shown some time ago may still be called."""
+    shown = None if p.view is None else p.view.get(name)
+    entry = None if shown is None else p.world.catalog.resolve(name, shown.version)
+    return entry is not None and not isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny)
+
+
 def _not_found(p: Passage) -> Stop:
     view = p.view or p.world.view(p.caller, now_us=p.began_us)
-    names = view.names
+    names = [name for name in view.names if p.view is None or _may_call(p, name)]
     close = difflib.get_close_matches(p.call.name, names, n=1)
     hint = f" Did you mean `{close[0]}`?" if close else ""
     listed = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) or "none"

@@ -73,14 +73,14 @@ class Services:
     inline: InlineRunner
     thread: ThreadRunner
     gate: Gate
-    owner: str
-    """Of this engine, as `Move.owner` knows it."""
+    owner: str = ""
+    """Of this engine, as `Move.owner` knows it; drawn anew whenever it is opened, so that a fork shares none."""
     interceptors: list[Interceptor] = field(default_factory=list[Interceptor])
     sinks: list[Sink] = field(default_factory=list[Sink])
-    passing: set[str] = field(default_factory=set[str])
+    passing: Counter[str] = field(default_factory=Counter[str])
     """Calls that this engine is running: between claim or start, and settle."""
-    handlers: Counter[str] = field(default_factory=Counter[str])
-    """Handlers of calls that have not really ended, those included that were given up."""
+    handlers: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    """Handlers, by tenant and call id, that have not really ended, those included that were given up."""
     owed: list[Move] = field(default_factory=list[Move])
     """Changes that the store did not take; made when it is there again."""
     read_only_records: Literal["after", "before"] = "after"

@@ -43,7 +43,7 @@ def _settlement(p: Passage, s: Services, outcome: Outcome) -> Move:
         expect_owner=s.owner,
         expect_started_us=p.started_us,
         to="unknown" if settled == "pending" else settled,
-        release_owner=record.call_id not in s.handlers,
+        release_owner=(record.tenant, record.call_id) not in s.handlers,
         attempt=outcome.attempt,
         outcome=_sealed(p, s, outcome),
         error_code=code,

@@ -17,9 +17,9 @@ from .before import proposed, run_hook
 from .events import problem, redactor_of, tell
 from .interceptor import Rewrite, Withhold
 from .output import display_text, make_result, outcome_result
-from .passage import Passage, Stop
+from .passage import Passage, Stop, storable
 from .services import Services
-from .trace import seal_json, storable, trace
+from .trace import seal_json, trace
 
 _MESSAGE_CHARS = 4000
 _DISPLAY_CHARS = 300
@@ -33,7 +33,7 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
         result = msgspec.structs.replace(stop.replay, tool_call_id=p.call.id, replayed=True)
         await _note_replay(p, s, stop)
     else:
-        result = await _outcome(p, s) if stop is None else _stopped(p, s, stop)
+        result = await _outcome(p, s) if stop is None else stopped(p, s, stop)
         if result.status != "pending":
             result = await _record(p, s, _polished(p, s, await _after(p, s, result)), stop)
     _tell(p, s, result)
@@ -78,11 +78,13 @@ def _tell(p: Passage, s: Services, result: ToolResult) -> None:
         status=result.status,
         code=None if result.error is None else result.error.code,
         replayed=result.replayed,
+        of=result.call_id,
         display=result.display,
     )
 
 
-def _stopped(p: Passage, s: Services, stop: Stop) -> ToolResult:
+def stopped(p: Passage, s: Services, stop: Stop) -> ToolResult:
+    """The result of a call that goes no further now. Tells and records nothing."""
     error = stop.error
     if stop.status == "pending" and stop.of is not None:
         state = stop.of.status
@@ -140,7 +142,7 @@ async def _after(p: Passage, s: Services, result: ToolResult) -> ToolResult:
 
 async def _record(p: Passage, s: Services, result: ToolResult, stop: Stop | None) -> ToolResult:
     """Keeps the result for replays, and the record of it. A read that cannot be recorded is not given."""
-    ran = stop is None
+    ran = stop is None or stop.status == "unknown"
     row = trace(
         p,
         s,

@@ -89,7 +89,6 @@ async def _start(p: Passage, s: Services) -> Stop | None:
         audit=(trace(p, s, "call.started"),),
     )
     try:
-        s.passing.add(record.call_id)
         if not await s.store.move(move):
             return pending(record)
     except SurehandError:

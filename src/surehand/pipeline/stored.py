@@ -101,15 +101,16 @@ def for_reader(s: Services, by: Caller, record: CallRecord, result: ToolResult, 
         return result
     entry = world.catalog.entries.get((record.name, record.version))
     hidden = entry is not None and not world.may_read(by, entry, now_us=s.clock.now_us())
-    if by.same_person(own_caller(s, record)) and not hidden:
-        return result
-    return withheld(result)
+    if not by.same_person(own_caller(s, record)):
+        which = f"`{result.name}` of somebody else (call {result.call_id})"
+        return _withheld(result, f"{which} is {result.status}; its result is theirs to read.")
+    if hidden:
+        return _withheld(result, f"`{result.name}` is {result.status}; what it returned is not yours to read any more.")
+    return result
 
 
-def withheld(result: ToolResult) -> ToolResult:
-    """The same result without what only the call's own caller may read."""
+def _withheld(result: ToolResult, said: str) -> ToolResult:
     error = result.error
-    said = f"`{result.name}` of somebody else (call {result.call_id}) is {result.status}; its result is theirs to read."
     if error is not None:
         error = msgspec.structs.replace(error, message=said, details={})
     return msgspec.structs.replace(

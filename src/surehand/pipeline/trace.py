@@ -10,9 +10,9 @@ from ..audit import AuditRow, Kind, audit_row
 from ..call import ToolResult
 from ..ledger import CallRecord
 from ..policy import Ask, Decision
-from ..redact import clean_text
 from ..types import Caller
-from .passage import Outcome, Passage
+from .events import redactor_of
+from .passage import Outcome, Passage, storable
 from .services import Services, new_id
 
 T = TypeVar("T")
@@ -64,9 +64,10 @@ def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: st
     return _row(s, kind, tenant, call_id, run_id, facts)
 
 
-def storable(text: str) -> str:
-    """Text of a model's that no database or encoder refuses: names and ids, cut at 256 characters."""
-    return clean_text(text)[:256]
+def late(s: Services, row: AuditRow) -> AuditRow:
+    """The same record as evidence that came too late to change the call."""
+    facts = msgspec.json.decode(row.body)
+    return _row(s, "call.late", row.tenant, row.call_id or "", row.run_id, facts)
 
 
 def caller_facts(caller: Caller) -> dict[str, str]:
@@ -94,7 +95,7 @@ def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:
         "version": spec.version,
         "contract_hash": spec.contract_hash,
         "binding_hash": spec.binding_hash,
-        "arguments": s.redactor.summary(p.arguments, schema),
+        "arguments": redactor_of(p, s).summary(p.arguments, schema),
         "args_hash": p.args_hash or s.keyring.keyed_hash(p.arguments),
         "coercions": [[c.path, type(c.before).__name__, type(c.after).__name__] for c in p.coercions],
         "decision": None if p.decision is None else decision_facts(p.decision),

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from typing import Any
 
-from .outcome import Ended, Interrupted, Job, NotStarted, Raised, Returned, TimedOut
+from .outcome import Ended, Interrupted, Job, Raised, Returned, TimedOut
 
 
 class InlineRunner:
@@ -21,9 +21,14 @@ class InlineRunner:
 
     async def run(self, job: Job) -> Ended:
         """See `Runner`."""
-        if job.given_up:
+        try:
+            refused = await job.refused()
+        except BaseException:
             job.released()
-            return NotStarted("the caller gave up", cancelled=True)
+            raise
+        if refused is not None:
+            job.released()
+            return refused
         task = asyncio.ensure_future(_await(job))
         task.add_done_callback(lambda _: job.released())
         waiting: set[asyncio.Future[Any]] = {task} if job.stop is None else {task, job.stop}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -54,8 +54,18 @@ class Job:
     """Done when the caller has given up."""
     late: Callable[[Ended], None]
     """Told, in the event loop, how a handler ended that had been given up."""
+    confirm: Callable[[], Awaitable[bool]] | None = None
+    """Asked when a place for the job is there, as the last thing before it starts: whether it may still start."""
     released: Callable[[], None] = lambda: None
     """Told, in the event loop, when the handler really ended, given up or not."""
+
+    async def refused(self) -> NotStarted | None:
+        """Why the job must not start now, if it must not."""
+        if self.given_up:
+            return NotStarted("the caller gave up", cancelled=True)
+        if self.confirm is not None and not await self.confirm():
+            return NotStarted("another process has taken the call over")
+        return NotStarted("the caller gave up", cancelled=True) if self.given_up else None
 
     @property
     def given_up(self) -> bool:

@@ -45,7 +45,11 @@ class ThreadRunner:
     async def run(self, job: Job) -> Ended:
         """See `Runner`."""
         began = time.monotonic()
-        inbox = await self._place(job)
+        try:
+            inbox = await self._place(job)
+        except BaseException:
+            job.released()
+            raise
         if isinstance(inbox, NotStarted):
             job.released()
             return inbox
@@ -54,7 +58,7 @@ class ThreadRunner:
             # A sync wrapper around an async function: what it gave is the work, not the result.
             left_s = max(0.001, job.timeout_s - (time.monotonic() - began))
             work: Any = ended.value
-            return await self._inline.run(replace(job, call=lambda: work, timeout_s=left_s))
+            return await self._inline.run(replace(job, call=lambda: work, timeout_s=left_s, confirm=None))
         return ended
 
     async def _serve_one(self, job: Job, inbox: _Inbox, began: float) -> Ended:
@@ -73,9 +77,10 @@ class ThreadRunner:
             job.late(ended)
 
         def done(ended: Ended) -> None:
-            # a closed loop: nobody is left to be told
-            with contextlib.suppress(RuntimeError):
+            try:
                 loop.call_soon_threadsafe(settle, ended)
+            except RuntimeError:  # the loop is closed: nobody is left to be told, but the place is free again
+                job.released()
 
         inbox.put((job.call, contextvars.copy_context(), done))
         waiting: set[asyncio.Future[Any]] = {future} if job.stop is None else {future, job.stop}
@@ -104,21 +109,55 @@ class ThreadRunner:
                 self._count -= 1
 
     async def _place(self, job: Job) -> _Inbox | NotStarted:
-        """A thread's inbox, as soon as one is free."""
+        """A thread's inbox, as soon as one is free and the job may still start."""
         deadline = time.monotonic() + job.timeout_s
         while True:
             if job.given_up:
                 return NotStarted("the caller gave up", cancelled=True)
             taken = self._take()
-            if not isinstance(taken, asyncio.Future):
+            if isinstance(taken, NotStarted):
                 return taken
-            left_s = deadline - time.monotonic()
-            waiting: set[asyncio.Future[Any]] = {taken} if job.stop is None else {taken, job.stop}
-            await asyncio.wait(waiting, timeout=max(0.0, left_s), return_when=asyncio.FIRST_COMPLETED)
-            if not taken.done():
-                taken.cancel()
-                if not job.given_up:
+            if not isinstance(taken, asyncio.Future):
+                return await self._confirmed(job, taken)
+            try:
+                left_s = deadline - time.monotonic()
+                waiting: set[asyncio.Future[Any]] = {taken} if job.stop is None else {taken, job.stop}
+                await asyncio.wait(waiting, timeout=max(0.0, left_s), return_when=asyncio.FIRST_COMPLETED)
+                if not taken.done() and not job.given_up:
                     return NotStarted(f"all {self._threads} threads were busy")
+            except asyncio.CancelledError:
+                self._pass_on(taken)
+                raise
+            finally:
+                taken.cancel()
+            if job.given_up:
+                self._pass_on(taken)
+
+    async def _confirmed(self, job: Job, inbox: _Inbox) -> _Inbox | NotStarted:
+        try:
+            refused = await job.refused()
+        except BaseException:
+            self._give_back(inbox)
+            raise
+        if refused is not None:
+            self._give_back(inbox)
+            return refused
+        return inbox
+
+    def _give_back(self, inbox: _Inbox) -> None:
+        with self._lock:
+            if self._closed:
+                self._count -= 1
+                inbox.put(None)
+            else:
+                self._idle.append(inbox)
+                self._wake_one()
+
+    def _pass_on(self, taken: asyncio.Future[None]) -> None:
+        """Who was told that a thread is free and does not take it tells the next."""
+        if taken.done() and not taken.cancelled():
+            with self._lock:
+                self._wake_one()
 
     def _take(self) -> _Inbox | NotStarted | asyncio.Future[None]:
         """An idle or a new thread's inbox; else what is done when a thread may be free."""
