@@ -33,9 +33,13 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
         result = msgspec.structs.replace(stop.replay, tool_call_id=p.call.id, replayed=True)
         await _note_replay(p, s, stop)
     else:
-        result = await _outcome(p, s) if stop is None else stopped(p, s, stop)
+        made = result = await _outcome(p, s) if stop is None else stopped(p, s, stop)
         if result.status != "pending":
-            result = await _record(p, s, _polished(p, s, await _after(p, s, result)), stop)
+            result = await _after(p, s, made)
+            # A result of the handler's that nobody touched was redacted and capped when it was made.
+            if result is not made or result.error is not None:
+                result = _polished(p, s, result)
+            result = await _record(p, s, result, stop)
     _tell(p, s, result)
     return result
 
