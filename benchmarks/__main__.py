@@ -68,9 +68,9 @@ async def runs(engine: sh.Engine) -> list[Row]:
 
     async def run(calls: int) -> None:
         model = ScriptedModel(work.agent_steps(calls), chunk_chars=10_000)
-        async for event in sh.run(engine, model=model, caller=work.CALLER, messages=["go"], stream=False):
-            last = event
-        assert last.data["reason"] == "completed", last
+        told = sh.run(engine, model=model, caller=work.CALLER, messages=["go"], stream=False)
+        events = [event async for event in told]
+        assert events[-1].data["reason"] == "completed", events[-1]
 
     one = await per_call_us(lambda n: run(1))
     hundred = await per_call_us(lambda n: run(100))

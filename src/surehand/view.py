@@ -102,16 +102,18 @@ class World:
     def pinned(self, caller: Caller, pins: Mapping[str, str], *, now_us: int) -> ToolView:
         """The view of a run: names that it has seen keep the version it saw, as long as that may be called."""
         view = self.view(caller, now_us=now_us)
-        if all(view_entry.version == pins.get(view_entry.name, view_entry.version) for view_entry in view.tools):
+        listed = {entry.name: entry for entry in view.tools}
+        if all(name in listed and listed[name].version == pin for name, pin in pins.items()):
             return view
         tools: list[ViewEntry] = []
         hidden = dict(view.hidden)
-        for listed in view.tools:
-            pin = pins.get(listed.name)
-            entry = None if pin in (None, listed.version) else self.catalog.entries.get((listed.name, pin or ""))
-            if entry is None:
-                tools.append(listed)
-            else:
+        for name in sorted(listed.keys() | pins.keys()):
+            current, pin = listed.get(name), pins.get(name)
+            entry = None if pin is None else self.catalog.entries.get((name, pin))
+            if current is not None and (entry is None or current.version == pin):
+                tools.append(current)
+            elif entry is not None:
+                hidden.pop(name, None)
                 self._list(caller, entry, now_us, tools, hidden)
         return _as_view(tools, hidden)
 

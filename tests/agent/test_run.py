@@ -205,16 +205,16 @@ async def test_C24_cancelling_the_task_leaves_no_orphan(desk: Desk, open_desk: A
 async def test_leaving_the_loop_lets_go_of_the_run(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
     steps: list[Any] = [{"calls": [pay(1, 50_000)]}, {"text": "Done."}]
-    run = sh.run(engine, model=ScriptedModel(steps), caller=desk.alice, messages=["go"])
+    run = sh.run(engine, model=ScriptedModel(steps), caller=desk.alice, run_id="r1", messages=["go"])
     async for event in run:
         if event.kind == "run.waiting":
             break
     await run.aclose()
-    info = await engine.runs.get(event.run_id, by=desk.alice)
+    info = await engine.runs.get("r1", by=desk.alice)
     assert info.status == "waiting"
     (asked,) = await engine.approvals.list(by=desk.fiona)
     await engine.approvals.approve(asked.approval_id, by=desk.fiona)
-    last = await drive(engine, ScriptedModel(steps, catch_up=True), desk.alice, run_id=event.run_id)
+    last = await drive(engine, ScriptedModel(steps, catch_up=True), desk.alice, run_id="r1")
     assert ended(last)[0] == "completed"
 
 
@@ -243,7 +243,9 @@ async def test_repeated_denials_narrow_the_view_and_end_the_run(desk: Desk, open
     model = ScriptedModel(
         [
             {"calls": [pay(1), pay(2), pay(3)]},
-            {"expect": {"lacks_tools": ["pay"]}, "calls": [pay(4, 5)]},
+            {"expect": {"has_tools": ["pay"]}, "calls": [pay(4)]},
+            {"expect": {"has_tools": ["pay"]}, "calls": [pay(5)]},
+            {"expect": {"lacks_tools": ["pay"]}, "calls": [pay(6, 5)]},
             {"expect": {"results": ["There is no tool"]}, "text": "I give up."},
         ]
     )

@@ -1,77 +1,116 @@
-"""One request to the model: asked again where that may help, told as it streams."""
+"""One request to the model: asked again where that may help, told as it streams, its answer made fit to be stored."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from ..providers import Dialect, Export, Message, ModelTurn, TextDelta
+from ..errors import ConfigError
+from ..providers import Dialect, Export, Fold, Message, ModelTurn, TextDelta
+from . import wellformed
 from .bounds import Bounds
 from .events import RunEventKind
 from .model import Model, ModelFailure
+from .script import ScriptError
 
+T = TypeVar("T")
 Tell = Callable[[RunEventKind, dict[str, Any]], None]
+_log = logging.getLogger("surehand.agent")
 
 
-async def ask(
-    model: Model,
-    dialect: Dialect,
-    messages: list[Message],
-    export: Export,
-    *,
-    bounds: Bounds,
-    stream: bool,
-    tell: Tell,
-) -> ModelTurn:
-    """The model's answer to the conversation.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Asks one model."""
 
-    Raises:
-        ModelFailure: It could not answer, as often as the bounds allow.
-    """
-    silent = failed = 0
-    request = dialect.request(messages, export)
-    while True:
+    model: Model
+    dialect: Dialect
+    bounds: Bounds
+    stream: bool
+    """Whether to ask for a streamed answer."""
+    redact: Callable[[str], str]
+
+    async def ask(self, messages: list[Message], export: Export, tell: Tell) -> ModelTurn:
+        """The model's answer to the conversation.
+
+        Raises:
+            ModelFailure: It could not answer, as often as the bounds allow; its text holds no secret.
+        """
+        silent = failed = 0
+        request = self.dialect.request(messages, export)
+        while True:
+            try:
+                turn = await self._once(request, export, tell)
+            except ModelFailure as failure:
+                failed += 1
+                why = self.redact(wellformed.text(str(failure)))
+                if not failure.retryable or failed >= self.bounds.model_attempts:
+                    raise ModelFailure(why, retryable=failure.retryable) from None
+                tell("turn.retry", {"why": why})
+                await asyncio.sleep(self.bounds.model_wait_s * 2 ** (failed - 1) * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
+                continue
+            if not _is_silent(turn) or silent >= self.bounds.silence:
+                return turn
+            silent += 1
+            tell("turn.retry", {"why": "the model said nothing"})
+
+    async def _once(self, request: dict[str, Any], export: Export, tell: Tell) -> ModelTurn:
+        if not self.stream:
+            answer = await self._guarded(self.model.complete(request))
+            turn = self._read(lambda: wellformed.turn(self.dialect.decode(answer, export)))
+            if turn.text:
+                tell("text", {"text": turn.text})
+        else:
+            fold = self.dialect.fold(export)
+            async with aclosing(self.model.stream(request)) as events:
+                await self._fold(events, fold, tell)
+            turn = self._read(lambda: wellformed.turn(fold.end()))
+        if turn.stop == "resources":
+            raise ModelFailure("the provider had no resources for the answer", retryable=True)
+        return turn
+
+    async def _fold(self, events: AsyncGenerator[dict[str, Any]], fold: Fold, tell: Tell) -> None:
+        pieces = wellformed.Pieces()
+        while (event := await self._guarded(anext(events, None))) is not None:
+            for delta in self._read(lambda event=event: fold.feed(event)):
+                if not isinstance(delta, TextDelta):
+                    named = {"position": delta.position, "tool_call_id": delta.id, "name": delta.name}
+                    tell("call.named", wellformed.json_value(named))
+                elif piece := pieces.add(delta.text):
+                    tell("text", {"text": piece})
+        if rest := pieces.end():
+            tell("text", {"text": rest})
+
+    async def _guarded(self, answering: Awaitable[T]) -> T:
+        """What the model does; any fault of it is a failure that the run can tell."""
         try:
-            turn = await _once(model, dialect, request, export, stream=stream, tell=tell)
-        except ModelFailure as failure:
-            failed += 1
-            if not failure.retryable or failed >= bounds.model_attempts:
-                raise
-            tell("turn.retry", {"why": str(failure)})
-            await asyncio.sleep(bounds.model_wait_s * 2 ** (failed - 1) * random.uniform(0.5, 1.0))  # noqa: S311 - jitter
-            continue
-        if not _is_silent(turn) or silent >= bounds.silence:
-            return turn
-        silent += 1
-        tell("turn.retry", {"why": "the model said nothing"})
+            return await answering
+        except (ModelFailure, ScriptError):
+            raise
+        except ConfigError as error:
+            problem = ModelFailure(str(error), retryable=False)
+        except Exception as error:
+            told = self._logged("the model failed", error)
+            problem = ModelFailure(told, retryable=False)
+        raise problem
 
+    def _read(self, reading: Callable[[], T]) -> T:
+        try:
+            return reading()
+        except Exception as error:
+            self._logged("the answer could not be read", error)
+            problem = ModelFailure("the answer could not be read", retryable=False)
+        raise problem
 
-async def _once(
-    model: Model, dialect: Dialect, request: dict[str, Any], export: Export, *, stream: bool, tell: Tell
-) -> ModelTurn:
-    if not stream:
-        turn = dialect.decode(await model.complete(request), export)
-        if turn.text:
-            tell("text", {"text": turn.text})
-        return _answered(turn)
-    fold = dialect.fold(export)
-    async with aclosing(model.stream(request)) as events:
-        async for event in events:
-            for delta in fold.feed(event):
-                if isinstance(delta, TextDelta):
-                    tell("text", {"text": delta.text})
-                else:
-                    tell("call.named", {"position": delta.position, "tool_call_id": delta.id, "name": delta.name})
-    return _answered(fold.end())
-
-
-def _answered(turn: ModelTurn) -> ModelTurn:
-    if turn.stop == "resources":
-        raise ModelFailure("the provider had no resources for the answer", retryable=True)
-    return turn
+    def _logged(self, what: str, error: Exception) -> str:
+        detail = wellformed.text(str(error))[:300]
+        told = self.redact(f"{what}: {type(error).__name__}" + (f": {detail}" if detail else ""))
+        _log.error("%s", told, exc_info=(type(error), Exception("see the line above"), error.__traceback__))
+        return told
 
 
 def _is_silent(turn: ModelTurn) -> bool:

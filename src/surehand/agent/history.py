@@ -13,6 +13,9 @@ from ..providers import CallResult, Message, ModelTurn, ResultMessage
 from ..spec.hashes import content_hash
 from .bounds import Bounds, Reason
 
+_DENIALS = frozenset({"POLICY_DENIED", "HOOK_BLOCKED", "APPROVAL_REJECTED"})
+"""Somebody or something said no to the model's wish; not: nobody said anything in time."""
+
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """What is stored of one answer of the model."""
@@ -29,11 +32,18 @@ class Turn:
     answer: Answer
     view_digest: str
     results: list[ToolResult | None]
+    spent_s: float = 0.0
+    """What the run has taken of its time, up to its last result."""
 
     @property
     def open(self) -> list[int]:
         """Positions without a final result."""
         return [i for i, one in enumerate(self.results) if one is None or one.status == "pending"]
+
+    @property
+    def open_results(self) -> list[ToolResult | None]:
+        """What there is at those positions: a pending result, or nothing."""
+        return [self.results[i] for i in self.open]
 
 
 @dataclass(slots=True)
@@ -61,15 +71,19 @@ class History:
         return pins
 
     @property
-    def narrowed(self) -> Counter[str]:
-        """How often each tool was denied."""
-        return Counter(one.name for one in self._results() if one.status == "denied")
+    def spent_s(self) -> float:
+        """What the run has taken of its time, as far as it is stored."""
+        return self.turns[-1].spent_s if self.turns else 0.0
+
+    def calls_left(self, number: int, bounds: Bounds) -> int:
+        """How many calls of a turn may be made."""
+        return max(0, bounds.calls - sum(len(turn.results) for turn in self.turns[:number]))
 
     def end(self, bounds: Bounds) -> tuple[Reason, str] | None:
         """Why the run must not go on after its last turn, if it must not."""
         calls = sum(len(turn.results) for turn in self.turns)
         tokens = sum(t.answer.model.usage.input_tokens + t.answer.model.usage.output_tokens for t in self.turns)
-        if sum(self.narrowed.values()) >= 2 * bounds.denials:
+        if sum(bool(_denied(turn)) for turn in self.turns) >= 2 * bounds.denials:
             return "denied_repeatedly", "the model went on asking for what it may not do"
         failure = self._failure(bounds.same_failure)
         if failure is not None:
@@ -83,27 +97,34 @@ class History:
                 return "limit", f"the run's bound of {most} {what} is reached"
         return None
 
-    def without(self, bounds: Bounds) -> dict[str, str]:
-        """Tools that left the run's view, with the reason."""
+    def without(self, bounds: Bounds, before: int | None = None) -> dict[str, str]:
+        """Tools that left the run's view, with the reason; with `before`, as the model of that turn was shown it."""
+        denials = Counter(name for turn in self.turns[:before] for name in _denied(turn))
         return {
-            name: f"denied {count} times in this run"
-            for name, count in self.narrowed.items()
-            if count >= bounds.denials
+            name: f"denied in {count} answers of this run" for name, count in denials.items() if count >= bounds.denials
         }
 
     def _failure(self, most: int) -> str | None:
         seen: Counter[str] = Counter()
         for turn in self.turns:
-            for call, result in zip(turn.answer.model.calls, turn.results, strict=False):
-                if result is None or result.status != "error":
-                    continue
-                seen[_signature(call)] += 1
-                if seen[_signature(call)] >= most:
-                    return call.name
+            pairs = zip(turn.answer.model.calls, turn.results, strict=False)
+            failed = {
+                _signature(call): call.name for call, result in pairs if result is not None and result.status == "error"
+            }
+            seen.update(failed.keys())
+            for signature, name in failed.items():
+                if seen[signature] >= most:
+                    return name
         return None
 
-    def _results(self) -> list[ToolResult]:
-        return [one for turn in self.turns for one in turn.results if one is not None]
+
+def _denied(turn: Turn) -> set[str]:
+    """The tools that were denied in a turn; once each, since the model read of all at once."""
+    return {
+        one.name
+        for one in turn.results
+        if one is not None and one.status == "denied" and one.error is not None and one.error.code in _DENIALS
+    }
 
 
 def _signature(call: ToolCall) -> str:

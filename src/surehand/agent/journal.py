@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from ..call import ToolResult
+from ..engine.run_parts import Results, last_seq, seal, unseal
 from ..errors import ConfigError, NotAllowedError, NotFoundError, StoreError
-from ..pipeline import Services, new_id
+from ..pipeline import Services
 from ..ports import RunRecord, RunSave, RunStatus, StoredEvent, TurnRecord
 from ..providers import Message
 from ..types import Caller
@@ -16,7 +17,8 @@ from .bounds import Bounds
 from .events import RunEvent, RunEventKind
 from .history import Answer, History, Turn
 
-T = TypeVar("T")
+_GAP = 1_000_000
+"""Between the last stored event and the first of whoever takes the run: the dead may have told some that are lost."""
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,26 +38,27 @@ class Journal:
         record: The run, taken by this process.
         start: How it was started.
         history: What it has come to.
-        seq: Of the last stored event.
+        seq: What the next event's number is above.
     """
 
     def __init__(self, services: Services, record: RunRecord, start: Start, history: History, seq: int) -> None:
         self.record = record
         self.start = start
         self.history = history
+        self.held = True
+        """Whether this driver still has the run: it has neither ended, nor been let go, nor been taken over."""
         self._s = services
         self._seq = seq
         self._unsaved: list[RunEvent] = []
 
     @classmethod
-    async def begin(cls, s: Services, caller: Caller, model: str, start: Start, run_id: str | None) -> Journal:
+    async def begin(cls, s: Services, caller: Caller, model: str, start: Start, run_id: str) -> Journal:
         """Stores a new run and takes it.
 
         Raises:
             ConfigError: There is a run of that id already.
         """
         now_us = s.clock.now_us()
-        run_id = run_id or new_id("run")
         record = RunRecord(
             run_id=run_id,
             tenant=caller.tenant,
@@ -63,7 +66,7 @@ class Journal:
             model=model,
             status="running",
             owner=s.owner,
-            start=_seal(s, start, caller.tenant, run_id, "start"),
+            start=seal(s, start, tenant=caller.tenant, run_id=run_id, what="start"),
             created_us=now_us,
             updated_us=now_us,
         )
@@ -84,7 +87,7 @@ class Journal:
         found = await s.store.get_run(tenant, run_id)
         if found is None:
             raise NotFoundError(f"there is no run {run_id!r}")
-        start = _unseal(s, found.start, Start, tenant, run_id, "start")
+        start = unseal(s, found.start, Start, tenant=tenant, run_id=run_id, what="start")
         if not caller.same_person(start.caller):
             raise NotAllowedError(f"run {run_id!r} is somebody else's")
         now_us = s.clock.now_us()
@@ -94,10 +97,15 @@ class Journal:
             if fresh.status == "ended":
                 return fresh
             raise ConfigError(f"run {run_id!r} is driven by another process")
-        history = History(start.messages)
-        for one in await s.store.list_turns(tenant, run_id):
-            history.turns.append(_turn(s, one))
-        return cls(s, record, start, history, await _last_seq(s, tenant, run_id))
+        journal = cls(s, record, start, History(start.messages), 0)
+        try:
+            for one in await s.store.list_turns(tenant, run_id):
+                journal.history.turns.append(_turn(s, one))
+            journal._seq = await last_seq(s, tenant, run_id) + _GAP
+        except BaseException:
+            await journal.save(record.status, release=True)
+            raise
+        return journal
 
     def event(self, kind: RunEventKind, turn: int, **data: Any) -> RunEvent:
         """Numbers an event; it is stored with the next `save`."""
@@ -136,6 +144,7 @@ class Journal:
                 now_us=self._s.clock.now_us(),
             )
         )
+        self.held = saved and not release and status != "ended"
         if not saved:
             raise StoreError(f"run {record.run_id} was taken over by another process")
 
@@ -146,13 +155,14 @@ class Journal:
 
     def _turn_record(self, turn: int) -> TurnRecord:
         record, one = self.record, self.history.turns[turn]
+        results = Results(results=one.results, spent_s=one.spent_s)
         return TurnRecord(
             run_id=record.run_id,
             tenant=record.tenant,
             turn=turn,
             view_digest=one.view_digest,
-            answer=_seal(self._s, one.answer, record.tenant, record.run_id, f"answer{turn}"),
-            results=_seal(self._s, one.results, record.tenant, record.run_id, f"results{turn}"),
+            answer=self._seal(one.answer, f"answer{turn}"),
+            results=self._seal(results, f"results{turn}"),
             created_us=self._s.clock.now_us(),
         )
 
@@ -163,34 +173,24 @@ class Journal:
             tenant=record.tenant,
             seq=event.seq,
             at_us=event.at_us,
-            body=_seal(self._s, event, record.tenant, record.run_id, f"event{event.seq}"),
+            body=self._seal(event, f"event{event.seq}"),
         )
+
+    def _seal(self, value: Any, what: str) -> bytes:
+        return seal(self._s, value, tenant=self.record.tenant, run_id=self.record.run_id, what=what)
 
 
 def _turn(s: Services, one: TurnRecord) -> Turn:
-    answer = _unseal(s, one.answer, Answer, one.tenant, one.run_id, f"answer{one.turn}")
+    of = {"tenant": one.tenant, "run_id": one.run_id}
+    answer = unseal(s, one.answer, Answer, **of, what=f"answer{one.turn}")
     results: list[ToolResult | None] = [None] * len(answer.model.calls)
+    spent_s = 0.0
     if one.results is not None:
-        kind: Any = list[ToolResult | None]
-        results = _unseal(s, one.results, kind, one.tenant, one.run_id, f"results{one.turn}")
-    return Turn(answer=answer, view_digest=one.view_digest, results=results)
-
-
-async def _last_seq(s: Services, tenant: str, run_id: str) -> int:
-    last = 0
-    while page := await s.store.list_run_events(tenant, run_id, after_seq=last):
-        last = page[-1].seq
-    return last
+        kept = unseal(s, one.results, Results, **of, what=f"results{one.turn}")
+        results, spent_s = kept.results, kept.spent_s
+    return Turn(answer=answer, view_digest=one.view_digest, results=results, spent_s=spent_s)
 
 
 def open_event(s: Services, stored: StoredEvent) -> RunEvent:
     """An event as it was stored."""
-    return _unseal(s, stored.body, RunEvent, stored.tenant, stored.run_id, f"event{stored.seq}")
-
-
-def _seal(s: Services, value: Any, tenant: str, run_id: str, what: str) -> bytes:
-    return s.keyring.seal(msgspec.json.encode(value), context=f"{what}:{run_id}:{tenant}")
-
-
-def _unseal(s: Services, sealed: bytes, kind: type[T], tenant: str, run_id: str, what: str) -> T:
-    return msgspec.json.decode(s.keyring.unseal(sealed, context=f"{what}:{run_id}:{tenant}"), type=kind)
+    return unseal(s, stored.body, RunEvent, tenant=stored.tenant, run_id=stored.run_id, what=f"event{stored.seq}")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeVar
 
-import msgspec
-
-from ..call import RunStep, ToolCall, ToolResult
+from ..call import ToolResult
 from ..engine import Engine
-from ..errors import SurehandError
+from ..engine.run_parts import cancelled
+from ..errors import ConfigError, SurehandError
 from ..event import Event
-from ..providers import Dialect, ModelTurn
+from ..ports import RunStatus
+from ..providers import Dialect, Export, ModelTurn
 from ..types import Caller
 from ..view import ToolView
-from .asking import announced, ask
+from .asking import Asker, announced
 from .bounds import Reason
+from .calling import Calling
 from .events import RunEvent, RunEventKind
 from .history import Answer, Turn
 from .journal import Journal
@@ -28,6 +29,8 @@ _FORWARDED: frozenset[str] = frozenset(
     {"call.proposed", "call.decided", "call.waiting", "call.started", "call.progress", "call.finished"}
 )
 _POLL_S = 1.0
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,164 +71,179 @@ class Driver:
     ) -> None:
         self._engine = engine
         self._model = model
-        self._dialect = dialect
         self._journal = journal
         self._caller = caller
         self._hear = hear
         self._wait = manner.wait
-        self._stream = manner.stream
         self._strict = manner.strict
         self._history = journal.history
-        self._spent_s = 0.0
-        self.let_go = False
-        """Whether a cancellation only means that nobody listens here any more."""
+        self._bounds = journal.start.bounds
+        self._dialect = dialect
+        self._spent_s = journal.history.spent_s
+        self._heard_later: list[RunEvent] | None = None
+        self._asker = Asker(
+            model=model,
+            dialect=dialect,
+            bounds=self._bounds,
+            stream=manner.stream,
+            redact=engine.services.redactor.text,
+        )
+        self._calling = Calling(engine, caller, journal)
 
-    async def drive(self) -> None:
-        """Goes on until the run ends, or waits for people and nobody waits with it."""
+    @property
+    def run_id(self) -> str:
+        """Of the run."""
+        return self._journal.record.run_id
+
+    async def drive(self, kind: RunEventKind) -> None:
+        """Goes on until the run ends, or waits for people and nobody waits with it. `leave` must follow, always."""
         stop_listening = self._engine.on_event(self._forward)
         try:
+            # Stored before it is told: whoever takes the run after this process numbers its events beyond it.
+            await self._save_and_tell(kind, len(self._history.turns), {"model": self._model.name}, self._status)
             while not await self._step():
                 pass
-        except asyncio.CancelledError:
-            await asyncio.shield(self._let_go() if self.let_go else self._cancel())
-            raise
         finally:
             stop_listening()
+
+    async def leave(self, how: Literal["cancel", "let go"]) -> None:
+        """Ends a run whose task was cancelled; else lets go of it, unless it has ended or was let go already."""
+        if not self._journal.held:
+            return
+        with contextlib.suppress(SurehandError):
+            if how == "cancel":
+                await self._end("cancelled", "its task was cancelled")
+        if self._journal.held:
+            with contextlib.suppress(SurehandError):
+                await self._journal.save(self._status, turn=self._last, release=True)
+
+    @property
+    def _last(self) -> int | None:
+        return len(self._history.turns) - 1 if self._history.turns else None
+
+    @property
+    def _status(self) -> RunStatus:
+        waits = self._history.turns and any(one is not None for one in self._history.turns[-1].open_results)
+        return "waiting" if waits else "running"
 
     async def _step(self) -> bool:
         """One turn, or the rest of one. True when there is nothing more to do here."""
         if await self._journal.cancelled():
             return await self._end("cancelled", "somebody stopped it")
-        if self._history.turns and self._history.turns[-1].open:
-            return await self._results(len(self._history.turns) - 1)
         last = self._history.turns[-1] if self._history.turns else None
+        if last is not None and last.open:
+            return await self._results(len(self._history.turns) - 1, last)
         if last is not None:
-            end = _end_of(last.answer.model) or self._history.end(self._journal.start.bounds)
+            end = _end_of(last.answer.model) or self._history.end(self._bounds)
             if end is not None:
                 return await self._end(*end)
-        if self._spent_s >= self._journal.start.bounds.seconds:
-            return await self._end("limit", f"the run's bound of {self._journal.start.bounds.seconds:g} s is reached")
+        if self._spent_s >= self._bounds.seconds:
+            return await self._too_long()
         return await self._answer()
+
+    async def _too_long(self) -> bool:
+        return await self._end("limit", f"the run's bound of {self._bounds.seconds:g} s is reached")
 
     async def _answer(self) -> bool:
         number = len(self._history.turns)
-        view = await self._view()
+        view = await self._calling.view(self._history.pins, number)
         self._tell("turn.started", number, {"view_digest": view.digest, "tools": len(view.tools)})
-        clock = self._engine.services.clock
-        began = clock.monotonic()
         try:
-            model = await ask(
-                self._model,
-                self._dialect,
-                self._history.messages(),
-                self._dialect.export(view, strict=self._strict),
-                bounds=self._journal.start.bounds,
-                stream=self._stream,
-                tell=lambda kind, data: self._tell(kind, number, data),
-            )
+            export = self._dialect.export(view, strict=self._strict)
+        except ConfigError as error:
+            return await self._end("failed", self._engine.services.redactor.text(str(error)))
+        try:
+            model = await self._timed(self._asked(number, export))
         except ModelFailure as failure:
             return await self._model_failed(failure)
+        if model is None:
+            return False  # the next step says why
+        self._keep(model, view)
+        return await self._store_answer(number)
+
+    async def _asked(self, number: int, export: Export) -> ModelTurn | None:
+        """The model's answer; nothing if its time is over or the run was stopped meanwhile."""
+
+        def tell(kind: RunEventKind, data: dict[str, Any]) -> None:
+            self._tell(kind, number, data)
+
+        asking = asyncio.create_task(self._asker.ask(self._history.messages(), export, tell))
+        cut = False
+        try:
+            async with asyncio.timeout(self._bounds.seconds - self._spent_s):
+                cut = not await self._watched({asking})
+        except TimeoutError:
+            cut, self._spent_s = True, self._bounds.seconds
         finally:
-            self._spent_s += clock.monotonic() - began
+            asking.cancel()
+            await asyncio.wait([asking])
+        if not cut and asking.cancelled():
+            raise ModelFailure("the model cancelled its own request", retryable=False)
+        return None if cut else asking.result()
+
+    def _keep(self, model: ModelTurn, view: ToolView) -> None:
         pins = {entry.name: entry.version for entry in view.tools}
-        answer = Answer(model=model, pins=pins)
         runs = model.stop in ("tool_calls", "length") and not model.refusal
         results: list[ToolResult | None] = [None] * len(model.calls) if runs else []
-        self._history.turns.append(Turn(answer=answer, view_digest=view.digest, results=results))
-        usage = {"input_tokens": model.usage.input_tokens, "output_tokens": model.usage.output_tokens}
-        self._tell("turn.finished", number, {"stop": model.stop, "calls": len(results), "usage": usage})
-        # Stored before the first call runs: a stored turn is never asked again.
-        await self._journal.save("running", turn=number)
+        answer = Answer(model=model, pins=pins)
+        self._history.turns.append(Turn(answer, view.digest, results, self._spent_s))
+
+    async def _store_answer(self, number: int) -> bool:
+        """Stored before the first call runs: a stored turn is never asked again."""
+        turn = self._history.turns[number]
+        usage = turn.answer.model.usage
+        told = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        data = {"stop": turn.answer.model.stop, "calls": len(turn.results), "usage": told}
+        await self._save_and_tell("turn.finished", number, data, "running", turn=number)
         return False
 
     async def _model_failed(self, failure: ModelFailure) -> bool:
         """A failure that may pass leaves the run open for whoever resumes it; any other ends it."""
-        text = self._engine.services.redactor.text(str(failure))
         if not failure.retryable:
-            return await self._end("failed", text)
-        self._tell("run.ended", len(self._history.turns), {"reason": "failed", "why": text, "resumable": True})
-        await self._journal.save("running", release=True)
+            return await self._end("failed", str(failure))
+        if self._history.turns:
+            self._history.turns[-1].spent_s = self._spent_s
+        data = {"reason": "failed", "why": str(failure), "resumable": True}
+        await self._save_and_tell("run.ended", len(self._history.turns), data, "running", turn=self._last, release=True)
         return True
 
-    async def _view(self) -> ToolView:
-        view = await self._engine.view(self._caller, pins=self._history.pins)
-        return view.without(self._history.without(self._journal.start.bounds))
-
-    async def _results(self, number: int) -> bool:
+    async def _results(self, number: int, turn: Turn) -> bool:
         """Makes the calls of a turn that have no result; waits for those that people decide."""
-        turn = self._history.turns[number]
-        missing = [i for i, one in enumerate(turn.results) if one is None]
-        if missing:
-            clock = self._engine.services.clock
-            began = clock.monotonic()
-            before = set(self._history.without(self._journal.start.bounds))
-            try:
-                await self._call(number, turn, missing)
-            finally:
-                self._spent_s += clock.monotonic() - began
-            for name, why in self._history.without(self._journal.start.bounds).items():
-                if name not in before:
-                    self._tell("tool.narrowed", number, {"name": name, "why": why})
-        if not turn.open:
-            await self._journal.save("running", turn=number)
-            return False
-        for i in turn.open:
-            result = turn.results[i]
-            assert result is not None
-            turn.results[i] = await self._engine.resume(result.call_id, by=self._caller)
-        if not turn.open:
-            await self._journal.save("running", turn=number)
-            return False
-        waiting = [result for i in turn.open if (result := turn.results[i]) is not None]
-        calls = {"approvals": [one.approval_id for one in waiting], "calls": [one.call_id for one in waiting]}
-        self._tell("run.waiting", number, calls)
-        await self._journal.save("waiting", turn=number, release=not self._wait)
-        return await self._decisions(number, turn) if self._wait else True
-
-    async def _call(self, number: int, turn: Turn, positions: list[int]) -> None:
-        """All at once; each result in its place. Cancelled ones are told as such, none is left behind."""
-        view = await self._view()
-        tasks = {
-            i: asyncio.create_task(
-                self._engine.call(
-                    self._pinned(turn, i),
-                    self._caller,
-                    run=RunStep(run_id=self._journal.record.run_id, turn=number, position=i),
-                    view=view,
-                )
-            )
-            for i in positions
-        }
-        await self._gather(turn, tasks)
-
-    async def _gather(self, turn: Turn, tasks: dict[int, asyncio.Task[ToolResult]]) -> None:
+        self._calling.refuse_beyond(number)
+        tasks = await self._calling.begin(number)
         try:
-            await asyncio.wait(tasks.values())
-        except asyncio.CancelledError:
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
-            raise
+            stopped = not await self._timed(self._watched(set(tasks.values())))
         finally:
-            for i, task in tasks.items():
-                if task.done() and not task.cancelled() and task.exception() is None:
-                    turn.results[i] = task.result()
+            turn.spent_s = self._spent_s
+            await self._calling.collect(turn, tasks)
+        if stopped:
+            return False  # the next step ends the run
         for task in tasks.values():
             task.result()
+        if not turn.open:
+            return await self._close(number)
+        if any(i in turn.open for i in self._calling.fresh):
+            return False  # asked once more: perhaps it was approved at once
+        return await self._people(number, turn)
 
-    def _pinned(self, turn: Turn, position: int) -> ToolCall:
-        model = turn.answer.model
-        call = model.calls[position]
-        cut = model.truncated_call and position == len(model.calls) - 1
-        return msgspec.structs.replace(call, version=None, truncated=cut)
+    async def _close(self, number: int) -> bool:
+        """All calls of a turn have results."""
+        before = self._history.without(self._bounds, number)
+        for name, why in self._history.without(self._bounds).items():
+            if name not in before:
+                self._tell("tool.narrowed", number, {"name": name, "why": why})
+        await self._journal.save("running", turn=number)
+        return False
+
+    async def _people(self, number: int, turn: Turn) -> bool:
+        waiting = [result for result in turn.open_results if result is not None]
+        data = {"approvals": [one.approval_id for one in waiting], "calls": [one.call_id for one in waiting]}
+        await self._save_and_tell("run.waiting", number, data, "waiting", turn=number, release=not self._wait)
+        return await self._decisions(number, turn) if self._wait else True
 
     async def _decisions(self, number: int, turn: Turn) -> bool:
         """Waits for people. The run goes on when no question is open."""
-        tasks = {
-            i: asyncio.create_task(self._decided(result.call_id))
-            for i in turn.open
-            if (result := turn.results[i]) is not None
-        }
+        tasks = self._calling.decisions(turn)
         try:
             while tasks:
                 await asyncio.wait(tasks.values(), timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
@@ -233,51 +251,75 @@ class Driver:
                 for i, task in done.items():
                     turn.results[i] = task.result()
                     del tasks[i]
+                if not tasks:
+                    return await self._close(number)
                 if done:
-                    await self._journal.save("waiting" if tasks else "running", turn=number)
+                    await self._journal.save("waiting", turn=number)
                 elif await self._journal.cancelled():
                     return False
         finally:
-            for task in tasks.values():
-                task.cancel()
-            await asyncio.gather(*tasks.values(), return_exceptions=True)
+            await self._calling.collect(turn, tasks)
         return False
 
-    async def _decided(self, call_id: str) -> ToolResult:
-        while True:
-            result = await self._engine.wait(call_id, by=self._caller, timeout_s=60.0)
-            if result.status != "pending":
-                return result
-
-    async def _end(self, reason: Reason, why: str) -> bool:
-        number = max(0, len(self._history.turns) - 1)
-        text = self._history.turns[-1].answer.model.text if self._history.turns else ""
-        if reason == "cancelled":
-            await self._engine.runs.withdraw(self._journal.record.tenant, self._journal.record.run_id)
-        self._tell("run.ended", number, {"reason": reason, "why": why, "text": text, "resumable": False})
-        await self._journal.save("ended", reason=reason, turn=number if self._history.turns else None)
+    async def _watched(self, tasks: set[asyncio.Task[Any]]) -> bool:
+        """Waits for all; false, and they are cancelled, if somebody stopped the run meanwhile."""
+        pending: set[asyncio.Task[Any]] = tasks
+        while pending:
+            _, pending = await asyncio.wait(pending, timeout=_POLL_S)
+            if pending and await self._journal.cancelled():
+                for task in pending:
+                    task.cancel()
+                return False
         return True
 
-    async def _cancel(self) -> None:
-        """The task was cancelled: every call that was made has a result, and the run has ended."""
+    async def _timed(self, work: Coroutine[Any, Any, T]) -> T:
+        clock = self._engine.services.clock
+        began = clock.monotonic()
+        try:
+            return await work
+        finally:
+            self._spent_s += clock.monotonic() - began
+
+    async def _end(self, reason: Reason, why: str) -> bool:
+        number = self._last or 0
+        text = ""
         if self._history.turns:
             turn = self._history.turns[-1]
+            text, turn.spent_s = turn.answer.model.text, self._spent_s
             for i in turn.open:
-                turn.results[i] = _cancelled(turn.answer.model.calls[i], turn.results[i])
-        with contextlib.suppress(SurehandError):
-            await self._end("cancelled", "its task was cancelled")
+                turn.results[i] = cancelled(turn.answer.model.calls[i], turn.results[i])
+        if reason == "cancelled":
+            await self._engine.runs.withdraw(self._journal.record.tenant, self._journal.record.run_id)
+        data = {"reason": reason, "why": why, "text": text, "resumable": False}
+        await self._save_and_tell("run.ended", number, data, "ended", reason=reason, turn=self._last)
+        return True
 
-    async def _let_go(self) -> None:
-        waiting = bool(self._history.turns and self._history.turns[-1].open)
-        with contextlib.suppress(SurehandError):
-            number = len(self._history.turns) - 1 if self._history.turns else None
-            await self._journal.save("waiting" if waiting else "running", turn=number, release=True)
+    # -- telling --------------------------------------------------------------------------------------
 
     def _tell(self, kind: RunEventKind, turn: int, data: dict[str, Any]) -> None:
-        self._hear(self._journal.event(kind, turn, **data))
+        event = self._journal.event(kind, turn, **data)
+        if self._heard_later is None:
+            self._hear(event)
+        else:
+            self._heard_later.append(event)
+
+    async def _save_and_tell(
+        self, kind: RunEventKind, number: int, data: dict[str, Any], status: RunStatus, **save: Any
+    ) -> None:
+        """Tells an event only when it is stored, and nothing that came after it before."""
+        event = self._journal.event(kind, number, **data)
+        later = self._heard_later = list[RunEvent]()
+        try:
+            await self._journal.save(status, **save)
+            self._hear(event)
+        finally:
+            self._heard_later = None
+            for one in later:
+                self._hear(one)
 
     def _forward(self, event: Event) -> None:
-        if event.run_id == self._journal.record.run_id and event.kind in _FORWARDED:
+        record = self._journal.record
+        if (event.tenant, event.run_id) == (record.tenant, record.run_id) and event.kind in _FORWARDED:
             about = {"call_id": event.call_id, "tool_call_id": event.tool_call_id, "name": event.name}
             kind: Any = event.kind
             self._tell(kind, len(self._history.turns) - 1, {**about, "position": event.position, **event.data})
@@ -296,16 +338,3 @@ def _end_of(model: ModelTurn) -> tuple[Reason, str] | None:
     if not model.text.strip():
         return "degenerate", "the model said nothing"
     return "completed", ""
-
-
-def _cancelled(call: ToolCall, before: ToolResult | None) -> ToolResult:
-    return ToolResult(
-        call_id="" if before is None else before.call_id,
-        tool_call_id=call.id,
-        name=call.name,
-        version=None,
-        status="cancelled",
-        content=f"`{call.name}` was cancelled with the run.",
-        is_error=True,
-        approval_id=None if before is None else before.approval_id,
-    )

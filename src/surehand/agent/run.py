@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
-from functools import partial
-from typing import TypedDict, Unpack
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import aclosing, contextmanager
+from typing import Any, Literal, TypedDict, Unpack
 
-from ..engine import Engine
+from ..engine import Engine, Runs
+from ..engine.run_parts import last_seq, last_turn
 from ..errors import ConfigError
+from ..pipeline import Services, new_id
 from ..ports import RunRecord
 from ..providers import Message, UserMessage, dialect
 from ..types import Caller
+from . import wellformed
 from .bounds import Bounds
 from .events import RunEvent, RunEventKind
 from .journal import Journal, Start, open_event
@@ -33,7 +35,7 @@ async def run(
     *,
     model: Model,
     caller: Caller,
-    messages: Sequence[Message | str] | None = None,
+    messages: Sequence[Message | str] | str | None = None,
     run_id: str | None = None,
     bounds: Bounds | None = None,
     **manner: Unpack[MannerFields],
@@ -47,7 +49,8 @@ async def run(
         engine: An open engine.
         model: What answers.
         caller: On whose behalf. Of a run that is resumed: the same person, as authenticated now.
-        messages: The conversation so far; a string is what the user says. Leave it out to resume `run_id`.
+        messages: The conversation so far; a string, or each string, is what the user says.
+            Leave it out to resume `run_id`.
         run_id: Of a stored run to go on with, or the id for the new one.
         bounds: How far it may go; a resumed run keeps its own.
         **manner: `wait` (default true): whether to stay while people decide; else the run is left waiting, and resumed
@@ -59,75 +62,126 @@ async def run(
         the run; cancelling the task ends it as `cancelled`. Either way no tool goes on behind its back.
 
     Raises:
-        ConfigError: Neither messages nor a run id, a run id that exists, or a run that another process drives.
+        ConfigError: Neither messages nor a run id, a run id that exists or cannot be one, a run that is
+            driven already, here or by another process, or a model of a dialect that is not known.
         NotFoundError: There is no such run in the caller's tenant.
         NotAllowedError: The run is somebody else's.
         StoreError: The store is gone, or another process took the run over.
     """
-    engine.runs.attach(partial(run, engine))
-    journal = await _journal(engine, model, caller, messages, run_id, bounds)
-    if not isinstance(journal, Journal):
-        async for event in _ending(engine, journal.tenant, journal.run_id):
-            yield event
-        return
-    heard: asyncio.Queue[RunEvent | None] = asyncio.Queue()
-    driver = Driver(
-        engine, model, dialect(model.dialect), journal, caller, hear=heard.put_nowait, manner=Manner(**manner)
-    )
-    kind: RunEventKind = "run.resumed" if messages is None else "run.started"
-    heard.put_nowait(journal.event(kind, len(journal.history.turns), model=model.name))
-    async with aclosing(_told(driver, journal, heard)) as told:
-        async for event in told:
-            yield event
+    services = engine.services
+    spoken = dialect(model.dialect)
+    told_id = new_id("run") if run_id is None and messages is not None else run_id
+    if told_id is None:
+        raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
+    with _alone(services, caller.tenant, wellformed.run_id(told_id)):
+        taking = asyncio.create_task(_journal(services, model, caller, messages, told_id, bounds))
+        interrupted = await _outlast(taking)
+        if interrupted and (taking.exception() is not None or not isinstance(taking.result(), Journal)):
+            raise asyncio.CancelledError
+        journal = taking.result()
+        if not isinstance(journal, Journal):
+            yield await _ending(services, journal)
+            return
+        heard: asyncio.Queue[RunEvent | None] = asyncio.Queue()
+        driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=Manner(**manner))
+        kind: RunEventKind = "run.resumed" if messages is None else "run.started"
+        async with aclosing(_told(driver, kind, heard, interrupted=interrupted)) as told:
+            async for event in told:
+                yield event
+
+
+@contextmanager
+def _alone(services: Services, tenant: str, run_id: str) -> Generator[None]:
+    """Keeps other drivers in this engine away; those of other engines are kept away by the owner in the store."""
+    key = (tenant, run_id)
+    if key in services.driving:
+        raise ConfigError(f"run {run_id!r} is being driven by this process already")
+    services.driving.add(key)
+    try:
+        yield
+    finally:
+        services.driving.discard(key)
 
 
 async def _journal(
-    engine: Engine,
+    services: Services,
     model: Model,
     caller: Caller,
-    messages: Sequence[Message | str] | None,
-    run_id: str | None,
+    messages: Sequence[Message | str] | str | None,
+    run_id: str,
     bounds: Bounds | None,
 ) -> Journal | RunRecord:
-    services = engine.services
-    if messages is not None:
-        start = Start(messages=[_message(one) for one in messages], bounds=bounds or Bounds(), caller=caller)
-        return await Journal.begin(services, caller, f"{model.dialect}:{model.name}", start, run_id)
-    if run_id is None:
-        raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
-    return await Journal.take(services, caller, run_id)
+    if messages is None:
+        return await Journal.take(services, caller, run_id)
+    given = [messages] if isinstance(messages, str) else messages
+    start = Start(messages=[_message(one) for one in given], bounds=bounds or Bounds(), caller=caller)
+    return await Journal.begin(services, caller, f"{model.dialect}:{model.name}", start, run_id)
 
 
-async def _told(driver: Driver, journal: Journal, heard: asyncio.Queue[RunEvent | None]) -> AsyncGenerator[RunEvent]:
-    """Drives in a task of its own, so that a slow listener never holds a call up."""
-    task = asyncio.create_task(driver.drive(), name=f"surehand-{journal.record.run_id}")
-    task.add_done_callback(lambda _: heard.put_nowait(None))
+async def _told(
+    driver: Driver, kind: RunEventKind, heard: asyncio.Queue[RunEvent | None], *, interrupted: bool
+) -> AsyncGenerator[RunEvent]:
+    """Drives in a task of its own, so that a slow listener never holds a call up. Whatever happens, the run is left."""
+    task: asyncio.Task[None] | None = None
+    how: Literal["cancel", "let go"] = "let go"
     try:
+        if interrupted:
+            raise asyncio.CancelledError
+        task = asyncio.create_task(driver.drive(kind), name=f"surehand-{driver.run_id}")
+        task.add_done_callback(lambda _: heard.put_nowait(None))
         while (event := await heard.get()) is not None:
             yield event
         await task
-    except GeneratorExit:
-        driver.let_go = True
+    except asyncio.CancelledError:
+        how = "cancel"
         raise
     finally:
-        if not task.done():
-            task.cancel()
-        with suppress(asyncio.CancelledError, Exception):
-            await task
+        leaving = asyncio.create_task(_leave(driver, task, how))
+        if await _outlast(leaving):
+            raise asyncio.CancelledError
 
 
-async def _ending(engine: Engine, tenant: str, run_id: str) -> AsyncGenerator[RunEvent]:
-    """The last event of a run that has ended."""
-    last = None
-    after = 0
-    while page := await engine.services.store.list_run_events(tenant, run_id, after_seq=after):
-        last, after = page[-1], page[-1].seq
-    if last is not None:
-        yield open_event(engine.services, last)
+async def _leave(driver: Driver, task: asyncio.Task[None] | None, how: Literal["cancel", "let go"]) -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.wait([task])
+    await driver.leave(how)
+
+
+async def _outlast(task: asyncio.Task[Any]) -> bool:
+    """Waits for a task to its end, and says whether this one was cancelled meanwhile."""
+    interrupted = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            interrupted = True
+    return interrupted
+
+
+async def _ending(services: Services, record: RunRecord) -> RunEvent:
+    """The last event of a run that has ended; made from the record if it was not stored."""
+    seq = await last_seq(services, record.tenant, record.run_id)
+    for stored in await services.store.list_run_events(record.tenant, record.run_id, after_seq=seq - 1):
+        event = open_event(services, stored)
+        if event.kind == "run.ended" and not event.data.get("resumable"):
+            return event
+    _, text = await last_turn(services, record.tenant, record.run_id)
+    return RunEvent(
+        run_id=record.run_id,
+        seq=seq + 1,
+        turn=max(0, record.turns - 1),
+        kind="run.ended",
+        at_us=record.updated_us,
+        data={"reason": record.reason, "why": "", "text": text, "resumable": False},
+    )
 
 
 def _message(one: Message | str) -> Message:
-    return UserMessage(content=one) if isinstance(one, str) else one
+    return wellformed.message(UserMessage(content=one) if isinstance(one, str) else one)
+
+
+Runs.attach(run)
 
 
 __all__ = ["run"]

@@ -14,7 +14,10 @@ from typer.main import get_command
 
 from . import approvals, audit, call, policy, tools
 from .demo import demo
+from .doctor import doctor
 from .failures import FAILED, INTERRUPTED, OK, InterruptedCommand, log_as_lines, report
+from .init import init
+from .run import app as runs
 from .session import PROJECT, PROJECT_ENV, Options, Session
 
 app = typer.Typer(
@@ -22,12 +25,15 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+app.command("init")(init)
+app.add_typer(runs, name="run")
 app.add_typer(call.app, name="call")
 app.add_typer(tools.app, name="tools")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(audit.app, name="audit")
 app.add_typer(policy.app, name="policy")
 app.command("demo", context_settings={"ignore_unknown_options": True})(demo)
+app.command("doctor")(doctor)
 
 
 @app.callback(

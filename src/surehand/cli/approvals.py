@@ -72,7 +72,7 @@ def show(ctx: typer.Context, approval_id: ApprovalId) -> int:
     if session.json:
         session.out.document(approval_document(pending))
     else:
-        _print(session.out, pending)
+        print_question(session.out, pending)
     return OK
 
 
@@ -88,7 +88,7 @@ def approve(
     """Show exactly what will run, ask, and approve it."""
     session = Session(ctx.obj)
     caller = session.caller
-    aside = _terminal(session)
+    aside = terminal(session)
     if not yes and aside is None:
         raise typer.BadParameter("there is no terminal to ask on; pass --yes", param_hint="--yes")
 
@@ -100,7 +100,7 @@ def approve(
     seen = session.run(look)
     shown_on = session.out if yes else aside
     if not (yes and session.json) and shown_on is not None:
-        _print(shown_on, seen)
+        print_question(shown_on, seen)
     if not yes and not _confirmed(session, caller):
         return _declined(session, seen)
     bound = digest or seen.digest
@@ -128,7 +128,7 @@ def _statuses(wanted: list[Status]) -> tuple[ApprovalStatus, ...]:
     return tuple(cast("ApprovalStatus", status.value) for status in wanted)
 
 
-def _terminal(session: Session) -> Printer | None:
+def terminal(session: Session) -> Printer | None:
     """Where a person sees what is asked; stderr if stdout goes elsewhere."""
     if not sys.stdin.isatty():
         return None
@@ -168,7 +168,8 @@ def _row(pending: Pending) -> tuple[str, ...]:
     )
 
 
-def _print(out: Printer, pending: Pending) -> None:
+def print_question(out: Printer, pending: Pending) -> None:
+    """Exactly what will run, and what it hangs on."""
     requester = pending.requester
     named = [f"{name} {requester[name]}" for name in ("agent", "environment") if requester.get(name)]
     out.facts(

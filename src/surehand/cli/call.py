@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from . import unknown
 from .arguments import CallId
 from .failures import FAILED, OK, PENDING
 from .session import Session
+from .shorthand import SHORTHAND, Shorthand
 
 if TYPE_CHECKING:
     from ..call import RunStep, ToolResult
@@ -22,25 +22,18 @@ if TYPE_CHECKING:
 
 _MAX_CHARS = 16 * 1024 * 1024
 """Of arguments from a file or stdin: beyond every limit that a project sets."""
-_VALUED = ("--project", "--as")
 
 
-class CallGroup(TyperGroup):
-    """`call NAME` is `call run NAME`, unless NAME is the name of a command."""
+class CallGroup(Shorthand):
+    """`call NAME` is `call run NAME`."""
 
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Puts `run` before the first argument that is neither a command nor a shared option."""
-        at = 0
-        while at < len(args) and (args[at] == "--json" or args[at].partition("=")[0] in _VALUED):
-            at += 2 if args[at] in _VALUED else 1
-        if at < len(args) and args[at] not in self.commands and args[at] not in ("--help", "-h"):
-            args = [*args[:at], "run", *args[at:]]
-        return super().parse_args(ctx, args)
+    default = "run"
 
 
 app = typer.Typer(
     cls=CallGroup,
     no_args_is_help=True,
+    context_settings=SHORTHAND,
     help="Make one governed call (`call NAME` is short for `call run NAME`), resume it, or tell its story.",
 )
 app.add_typer(unknown.app, name="unknown")

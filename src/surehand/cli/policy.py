@@ -9,18 +9,16 @@ import typer
 
 from ..errors import PolicyError
 from .documents import needs_key, policies_document
+from .explain import explain
 from .failures import FAILED, OK
 from .session import Session
 
 if TYPE_CHECKING:
     from ..policy import Policies
+    from ..registry import Catalog
 
-app = typer.Typer(no_args_is_help=True, help="Check policies before they are put in force.")
-
-
-@app.callback()
-def policy() -> None:
-    """Keeps `check` a command of its group while it is the only one."""
+app = typer.Typer(no_args_is_help=True, help="Check policies, and explain what they decide.")
+app.command("explain")(explain)
 
 
 @app.command("check")
@@ -33,7 +31,7 @@ def check(
     """Load policies against the project's tools and print every problem. Exit code 1 if there is any."""
     session = Session(ctx.obj)
     try:
-        policies, warnings = _load(session, path)
+        _, policies, warnings = load(session, path)
     except PolicyError as error:
         return _print_problems(session, error)
     builtin = sum(rule.source == "built-in" for rule in policies.rules.values())
@@ -47,7 +45,13 @@ def check(
     return OK
 
 
-def _load(session: Session, path: Path | None) -> tuple[Policies, list[str]]:
+def load(session: Session, path: Path | None = None) -> tuple[Catalog, Policies, list[str]]:
+    """The project's tools, its policies or others in their place, and what should be looked at.
+
+    Raises:
+        ConfigError: The project or a tool is wrong.
+        PolicyError: The policies do not fit the tools.
+    """
     from ..compose import load_tools, policy_loader
     from ..registry import Registry
 
@@ -65,7 +69,7 @@ def _load(session: Session, path: Path | None) -> tuple[Policies, list[str]]:
         for spec in (entry.tool.spec for entry in registry.catalog.entries.values())
         if needs_key(spec)
     ]
-    return policies, [*policies.warnings, *keyless]
+    return registry.catalog, policies, [*policies.warnings, *keyless]
 
 
 def _print_problems(session: Session, error: PolicyError) -> int:

@@ -37,7 +37,7 @@ def open_engine(
 
     Args:
         store: `sqlite:///FILE` (the default is `sqlite:///surehand.db`), the path of such a file, `sqlite://` (in
-            memory), `postgresql://...`, or a store of your own.
+            memory), `postgresql://...`, or a store of this engine's own.
         policies: A folder of `*.cedar` files, one file, or sources. Without it only the built-in policies hold:
             permissions within scopes, confirmation for medium risk, a person for high.
         tools: Registered in addition to what `registry` holds.

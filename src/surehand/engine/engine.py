@@ -60,7 +60,7 @@ class Engine:
         self.unknown = Unknowns(services)
         self.audit = Audit(services, anchor, self._seal)
         self.artifacts = Artifacts(services)
-        self.runs = Runs(services)
+        self.runs = Runs(services, self)
         self.sync = SyncEngine(self)
         self._s = services
         self._load = load

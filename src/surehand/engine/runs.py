@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
-from ..errors import ConfigError, NotAllowedError, NotFoundError
+from ..errors import ConfigError, NotAllowedError, NotFoundError, StoreError
 from ..pipeline import Services
 from ..policy import Allow
-from ..ports import RunRecord, RunSave, RunStatus
+from ..ports import RunRecord, RunSave, RunStatus, StoredEvent
 from ..types import Caller
 from .ending import withdraw
+from .run_parts import last_seq, last_turn, seal, starter, unseal
+
+_BY_HAND = "somebody stopped it"
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,11 +35,18 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Runs:
-    """Reads and stops runs; of the caller's tenant, their own or, if policy lets them read the audit, all."""
+    """Reads and stops runs; of the caller's tenant, their own or, if policy lets them read the audit, all.
 
-    def __init__(self, services: Services) -> None:
+    Args:
+        services: Of the engine.
+        engine: What drives a run that is resumed here.
+    """
+
+    _drive: ClassVar[Callable[..., AsyncIterator[Any]] | None] = None
+
+    def __init__(self, services: Services, engine: Any = None) -> None:
         self._s = services
-        self._resume: Callable[..., AsyncIterator[Any]] | None = None
+        self._engine = engine
 
     async def get(self, run_id: str, *, by: Caller) -> RunInfo:
         """One run.
@@ -44,50 +54,82 @@ class Runs:
         Raises:
             NotFoundError: There is none in the caller's tenant.
             NotAllowedError: It is somebody else's, and policy does not let the caller read the audit.
+            StoreError: It was tampered with.
         """
-        return _info(await self._find(run_id, by))
+        return _info(*await self._find(run_id, by))
 
     async def list(self, *, by: Caller, statuses: Sequence[RunStatus] = (), limit: int = 100) -> list[RunInfo]:
         """Newest first; without the right to read the audit only the caller's own."""
-        found = await self._s.store.list_runs(by.tenant, statuses=statuses, limit=limit)
-        return [_info(one) for one in found if self._may_read(by, one)]
+        every = self._reads_all(by)
+        most = limit
+        while True:
+            found = await self._s.store.list_runs(by.tenant, statuses=statuses, limit=most)
+            readable = [(one, caller) for one in found if (caller := self._starter(one)) is not None]
+            kept = [_info(one, caller) for one, caller in readable if every or by.same_person(caller)]
+            if len(kept) >= limit or len(found) < most:
+                return kept[:limit]
+            most *= 4
 
     async def events(self, run_id: str, *, by: Caller, after: int = 0, limit: int = 1000) -> list[dict[str, Any]]:
         """Stored events beyond a number, in order, as JSON objects: for a user interface that comes later.
 
         Raises:
-            NotFoundError, NotAllowedError: As `get`.
+            NotFoundError, NotAllowedError, StoreError: As `get`.
         """
-        record = await self._find(run_id, by)
+        record, _ = await self._find(run_id, by)
         stored = await self._s.store.list_run_events(record.tenant, run_id, after_seq=after, limit=limit)
+        kind: Any = dict[str, Any]
         return [
-            msgspec.json.decode(self._s.keyring.unseal(one.body, context=f"event{one.seq}:{run_id}:{one.tenant}"))
-            for one in stored
+            unseal(self._s, one.body, kind, tenant=one.tenant, run_id=run_id, what=f"event{one.seq}") for one in stored
         ]
 
     async def cancel(self, run_id: str, *, by: Caller) -> RunInfo:
         """Stops a run, whoever drives it; one that nobody drives ends at once. Its open questions are withdrawn.
 
         Raises:
-            NotFoundError, NotAllowedError: As `get`.
+            NotFoundError, NotAllowedError, StoreError: As `get`.
         """
         s = self._s
-        record = await self._find(run_id, by)
-        now_us = s.clock.now_us()
-        if await s.store.cancel_run(record.tenant, run_id, now_us):
-            taken = await s.store.take_run(record.tenant, run_id, s.owner, now_us=now_us, silent_us=s.lease_us)
-            if taken is not None and record.owner != s.owner:
-                await self.withdraw(record.tenant, run_id)
-                ended = RunSave(
-                    tenant=record.tenant,
-                    run_id=run_id,
-                    expect_owner=s.owner,
-                    status="ended",
-                    reason="cancelled",
-                    now_us=now_us,
-                )
-                await s.store.save_run(ended)
+        record, _ = await self._find(run_id, by)
+        key = (record.tenant, run_id)
+        if await s.store.cancel_run(record.tenant, run_id, s.clock.now_us()) and key not in s.driving:
+            s.driving.add(key)
+            try:
+                await self._end_undriven(record.tenant, run_id)
+            finally:
+                s.driving.discard(key)
         return await self.get(run_id, by=by)
+
+    async def _end_undriven(self, tenant: str, run_id: str) -> None:
+        s = self._s
+        taken = await s.store.take_run(tenant, run_id, s.owner, now_us=s.clock.now_us(), silent_us=s.lease_us)
+        if taken is None:
+            return
+        await self.withdraw(tenant, run_id)
+        turn, text = await last_turn(s, tenant, run_id)
+        now_us = s.clock.now_us()
+        seq = await last_seq(s, tenant, run_id) + 1
+        event = {
+            "run_id": run_id,
+            "seq": seq,
+            "turn": max(0, taken.turns - 1),
+            "kind": "run.ended",
+            "at_us": now_us,
+            "data": {"reason": "cancelled", "why": _BY_HAND, "text": text, "resumable": False},
+        }
+        body = seal(s, event, tenant=tenant, run_id=run_id, what=f"event{seq}")
+        await s.store.save_run(
+            RunSave(
+                tenant=tenant,
+                run_id=run_id,
+                expect_owner=s.owner,
+                status="ended",
+                reason="cancelled",
+                turn=turn,
+                events=(StoredEvent(run_id=run_id, tenant=tenant, seq=seq, at_us=now_us, body=body),),
+                now_us=now_us,
+            )
+        )
 
     def resume(self, run_id: str, *, by: Caller, model: Any, **options: Any) -> AsyncIterator[Any]:
         """The same as `sh.run(engine, run_id=..., caller=..., model=...)`.
@@ -95,43 +137,48 @@ class Runs:
         Raises:
             ConfigError: Nothing that drives runs was imported.
         """
-        if self._resume is None:
-            raise ConfigError(
-                "resume: nothing drives runs here yet; use sh.run(engine, run_id=..., model=..., caller=...)"
-            )
-        return self._resume(run_id=run_id, caller=by, model=model, **options)
+        if Runs._drive is None:
+            raise ConfigError("resume: nothing drives runs here yet; import surehand.agent first")
+        return Runs._drive(self._engine, run_id=run_id, caller=by, model=model, **options)
 
-    def attach(self, resume: Callable[..., AsyncIterator[Any]]) -> None:
-        """Sets what `resume` uses; `sh.run` does this."""
-        self._resume = resume
+    @classmethod
+    def attach(cls, drive: Callable[..., AsyncIterator[Any]]) -> None:
+        """Sets what `resume` uses, for every engine; `surehand.agent` does this when it is imported."""
+        Runs._drive = staticmethod(drive)
 
     async def withdraw(self, tenant: str, run_id: str) -> None:
         """Ends the calls of a run that wait for people or were not resumed: nobody will."""
         most = self._s.limits.open_approvals
-        for call in await self._s.store.list_calls(tenant, statuses=("waiting", "ready"), limit=most):
-            if call.run_id == run_id:
-                await withdraw(self._s, call)
+        waiting = await self._s.store.list_calls(tenant, statuses=("waiting", "ready"), run_id=run_id, limit=most)
+        for call in waiting:
+            await withdraw(self._s, call)
 
-    async def _find(self, run_id: str, by: Caller) -> RunRecord:
+    async def _find(self, run_id: str, by: Caller) -> tuple[RunRecord, Caller]:
+        """A run and who started it, as sealed: the column beside it may have been changed."""
         record = await self._s.store.get_run(by.tenant, run_id)
         if record is None:
             raise NotFoundError(f"there is no run {run_id!r}")
-        if not self._may_read(by, record):
+        caller = starter(self._s, record.start, tenant=record.tenant, run_id=run_id)
+        if not by.same_person(caller) and not self._reads_all(by):
             raise NotAllowedError(f"run {run_id!r} is somebody else's")
-        return record
+        return record, caller
 
-    def _may_read(self, by: Caller, record: RunRecord) -> bool:
-        if by.same_person(record.caller):
-            return True
+    def _starter(self, record: RunRecord) -> Caller | None:
+        try:
+            return starter(self._s, record.start, tenant=record.tenant, run_id=record.run_id)
+        except (StoreError, msgspec.MsgspecError):
+            return None
+
+    def _reads_all(self, by: Caller) -> bool:
         decision = self._s.world.policies.may(by, "audit", None, now_ns=self._s.clock.now_us() * 1000)
         return isinstance(decision, Allow)
 
 
-def _info(record: RunRecord) -> RunInfo:
+def _info(record: RunRecord, caller: Caller) -> RunInfo:
     return RunInfo(
         run_id=record.run_id,
-        caller=record.caller.id,
-        agent=record.caller.agent,
+        caller=caller.id,
+        agent=caller.agent,
         model=record.model,
         status=record.status,
         reason=record.reason,

@@ -8,8 +8,6 @@ from ..normalize import failures
 from ..policy import Ask
 from ..ports import Claim, Existing, Move
 from .ask import ask
-from .events import tell
-from .output import display_text
 from .passage import Passage, Stop, storable
 from .services import Services
 from .stored import answer, for_reader
@@ -47,7 +45,6 @@ async def claim(p: Passage, s: Services) -> Stop | None:
             p.record = order.record
             if order.approval is not None:
                 return pending(order.record)
-            tell(p, s, "call.started", display=display_text(p, s))
             return None
         stop = await _answer(p, s, existing)
         if stop is not None:

@@ -20,6 +20,7 @@ from ..runners import Ended, Interrupted, Job, NotStarted, Raised, Returned, Tim
 from ..spec import Tool, ToolSpec
 from ..types import Caller
 from .events import problem, redactor_of, tell, worded
+from .output import display_text
 from .passage import Outcome, Passage
 from .services import Services
 from .trace import trace
@@ -46,6 +47,8 @@ class _CallLogger(logging.LoggerAdapter[logging.Logger]):
 
 async def execute(p: Passage, s: Services) -> None:
     """Fills `outcome`. Never raises what the handler raised."""
+    if s.sinks:
+        tell(p, s, "call.started", display=display_text(p, s))
     if p.started_us is None:
         p.started_us = s.clock.now_us()
     p.confirmed_us = p.started_us

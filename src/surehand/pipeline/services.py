@@ -79,6 +79,8 @@ class Services:
     sinks: list[Sink] = field(default_factory=list[Sink])
     passing: Counter[str] = field(default_factory=Counter[str])
     """Calls that this engine is running: between claim or start, and settle."""
+    driving: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    """Runs that this engine drives, by tenant and run id."""
     handlers: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     """Handlers, by tenant and call id, that have not really ended, those included that were given up."""
     owed: list[Move] = field(default_factory=list[Move])

@@ -14,8 +14,6 @@ from ..spec.hashes import content_hash
 from ..types import SELF, Requirement
 from .ask import ask, keyed_digest, vote_seal
 from .claim import pending
-from .events import tell
-from .output import display_text
 from .passage import Passage, Stop
 from .services import Services
 from .trace import stored_arguments, trace
@@ -94,7 +92,6 @@ async def _start(p: Passage, s: Services) -> Stop | None:
     except SurehandError:
         s.owed.append(_take_back(move))
         return Stop(status="error", error=failures.unavailable(p.spec, "its start could not be recorded"))
-    tell(p, s, "call.started", display=display_text(p, s))
     return None
 
 

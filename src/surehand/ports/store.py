@@ -154,8 +154,10 @@ class Store(RunStore, Protocol):
         """One call."""
         ...
 
-    async def list_calls(self, tenant: str, *, statuses: Sequence[Status] = (), limit: int = 100) -> list[CallRecord]:
-        """Newest first."""
+    async def list_calls(
+        self, tenant: str, *, statuses: Sequence[Status] = (), run_id: str | None = None, limit: int = 100
+    ) -> list[CallRecord]:
+        """Newest first; with `run_id` those of one run."""
         ...
 
     async def get_approval(self, tenant: str, approval_id: str) -> Approval | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, cast
@@ -9,7 +11,7 @@ from typing import Any, Final, cast
 from ..call import ToolCall
 from ..view import ToolView
 from .anthropic_fold import MessagesFold
-from .arguments import as_text, is_blank
+from .arguments import is_blank
 from .dialect import Export, Fold
 from .history import Exchange, PairedCall, whole
 from .json_value import list_of_objects, object_of, text_of, whole_number
@@ -136,11 +138,19 @@ def _call(block: Mapping[str, Any], text: str | None, export: Export) -> ToolCal
 
 
 def _arguments(value: Any) -> dict[str, Any] | str:
-    """An input, as text if it is no object."""
-    if isinstance(value, dict):
+    """An input, as text if it is no object, or holds what JSON cannot say: as it was written, to be refused."""
+    if isinstance(value, dict) and _is_finite(value):
         return cast("dict[str, Any]", value)
-    text = value if isinstance(value, str) else as_text(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return "" if is_blank(text) else text
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_finite(one) for one in cast("dict[str, Any]", value).values())
+    if isinstance(value, list):
+        return all(_is_finite(one) for one in cast("list[Any]", value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:

@@ -127,11 +127,13 @@ def get_call(tx: Tx, tenant: str, call_id: str) -> CallRecord | None:
     return call_record(found[0]) if found else None
 
 
-def list_calls(tx: Tx, tenant: str, statuses: Sequence[Status], limit: int) -> list[CallRecord]:
+def list_calls(tx: Tx, tenant: str, statuses: Sequence[Status], run_id: str | None, limit: int) -> list[CallRecord]:
     """`Store.list_calls`."""
     wanted = sorted(set(statuses or STATUSES))
     values = {"tenant": tenant, **statements.any_of("status", wanted)}
-    return _list(tx, statements.list_calls(len(wanted)), values, limit)
+    if run_id is not None:
+        values["run_id"] = run_id
+    return _list(tx, statements.list_calls(len(wanted), of_run=run_id is not None), values, limit)
 
 
 def orphans(tx: Tx, now_us: int, silent_us: int, limit: int) -> list[CallRecord]:

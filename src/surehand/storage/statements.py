@@ -164,11 +164,12 @@ def move_call(expected: int, owned: bool, started: bool) -> Statement:
 
 
 @cache
-def list_calls(statuses: int) -> Statement:
+def list_calls(statuses: int, *, of_run: bool = False) -> Statement:
     """The newest calls in some states: a walk along the index for each state, then a merge."""
+    wanted = _call.where(calls.c.run_id == _text("run_id")) if of_run else _call
     newest = [
         select(
-            _call.where(calls.c.status == status)
+            wanted.where(calls.c.status == status)
             .order_by(calls.c.created_us.desc(), calls.c.call_id.desc())
             .limit(_limit())
             .subquery()

@@ -109,9 +109,11 @@ class SqlStore:
         """See `ports.Store`."""
         return await self._read(lambda tx: ledger.get_call(tx, tenant, call_id))
 
-    async def list_calls(self, tenant: str, *, statuses: Sequence[Status] = (), limit: int = 100) -> list[CallRecord]:
+    async def list_calls(
+        self, tenant: str, *, statuses: Sequence[Status] = (), run_id: str | None = None, limit: int = 100
+    ) -> list[CallRecord]:
         """See `ports.Store`."""
-        return await self._read(lambda tx: ledger.list_calls(tx, tenant, statuses, limit))
+        return await self._read(lambda tx: ledger.list_calls(tx, tenant, statuses, run_id, limit))
 
     async def get_approval(self, tenant: str, approval_id: str) -> Approval | None:
         """See `ports.Store`."""

@@ -236,3 +236,15 @@ class LedgerContract:
         chosen = await store.list_calls("acme", statuses=["ok", "error"], limit=2)
         assert [c.call_id for c in chosen] == ["c3", "c2"]
         assert await store.get_call("other", "c0") is None
+
+    async def test_the_calls_of_one_run_are_found_behind_newer_ones(self, store: Store) -> None:
+        """Within a tenant and states, however many others there are."""
+        for n, status in enumerate(["running", "ok", "running"]):
+            await store.claim(claim(call(f"c{n}", status=status, run_id="r1", created_us=NOW_US + n)))
+        for n in range(5):
+            await store.claim(claim(call(f"d{n}", status="running", run_id="r2", created_us=NOW_US + 10 + n)))
+        await store.claim(claim(call("e", tenant="other", status="running", run_id="r1")))
+        found = await store.list_calls("acme", statuses=["running", "ready"], run_id="r1", limit=2)
+        assert [one.call_id for one in found] == ["c2", "c0"]
+        assert [one.call_id for one in await store.list_calls("acme", run_id="r1")] == ["c2", "c1", "c0"]
+        assert await store.list_calls("acme", run_id="r3") == []

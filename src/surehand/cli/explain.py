@@ -1,0 +1,244 @@
+"""`surehand policy explain`: what policy would say of a call, which policies say it, and what would change that.
+
+Works from the project file alone, like `policy check`: who can read the policies can work it out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..errors import NotFoundError
+from .documents import Document
+from .failures import OK
+from .printer import Printer, Style
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..policy import Decision, Policies
+    from ..registry import Catalog, Entry
+    from ..types import Caller
+    from ..view import World
+
+_STYLES: dict[str, Style] = {"allow": "green", "ask": "yellow", "deny": "red"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One call, as policy is asked about it."""
+
+    session: Session
+    world: World
+    entry: Entry
+    caller: Caller
+    arguments: dict[str, Any]
+    now_ns: int
+
+    def decide(self, caller: Caller) -> Decision:
+        """As at the call's fifth stage, were it this caller's."""
+        return self.world.policies.authorize(caller, self.entry.tool.spec, self.arguments, now_ns=self.now_ns)
+
+
+def explain(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME[@VERSION]", help="The tool.")],
+    args: Annotated[str, typer.Option("--args", metavar="JSON", help="The arguments: a JSON object.")] = "",
+    of: Annotated[
+        str | None, typer.Option("--of", metavar="NAME", help="Whose call it would be; else that of --as.")
+    ] = None,
+) -> int:
+    """Say what would be decided of a call, by which policies and why, and what would change it. Runs nothing."""
+    from ..view import World
+    from .policy import load
+
+    session = Session(ctx.obj)
+    caller = session.caller if of is None else session.named(of, "--of")
+    catalog, policies, _ = load(session)
+    entry = _entry(catalog, name)
+    document = _explained(
+        Case(
+            session=session,
+            world=World(catalog, policies),
+            entry=entry,
+            caller=caller,
+            arguments=_final(session, entry, caller, args),
+            now_ns=time.time_ns(),
+        )
+    )
+    if session.json:
+        session.out.document(document)
+    else:
+        _print(session, document)
+    return OK
+
+
+def _entry(catalog: Catalog, wanted: str) -> Entry:
+    name, _, version = wanted.partition("@")
+    entry = catalog.resolve(name, version or None)
+    if entry is None:
+        raise NotFoundError(f"there is no tool {wanted!r} in this project; `surehand tools list` shows those there are")
+    return entry
+
+
+def _final(session: Session, entry: Entry, caller: Caller, text: str) -> dict[str, Any]:
+    """The arguments as policies read them: checked, complete, with what comes from the caller.
+
+    Raises:
+        BadParameter: They are refused before any policy is asked.
+    """
+    from ..pipeline.enrich import caller_value
+    from ..schema import ParseFailure, parse_arguments
+    from ..spec import DATA_SOURCES
+
+    parsed = parse_arguments(text, limits=session.settings.limits.arguments)
+    if isinstance(parsed, ParseFailure):
+        raise typer.BadParameter(f"no policy is asked, since {parsed.message}", param_hint="--args")
+    arguments, _ = entry.parameters.coerce(parsed)
+    arguments = entry.parameters.fill_defaults(arguments)
+    wrong = [f"{one.path}: {one.message}" for one in entry.parameters.errors(arguments)]
+    if not wrong:
+        try:
+            arguments = entry.tool.as_read(arguments)
+        except ValueError as error:
+            wrong = [str(error)]
+    if wrong:
+        raise typer.BadParameter(f"no policy is asked, since they are refused: {'; '.join(wrong)}", param_hint="--args")
+    injected = entry.tool.spec.injected.items()
+    return {**arguments, **{name: caller_value(caller, one) for name, one in injected if one in DATA_SOURCES}}
+
+
+def _explained(case: Case) -> Document:
+    from ..policy import Deny
+
+    spec, caller = case.entry.tool.spec, case.caller
+    decision = case.decide(caller)
+    look = case.world.look(caller, case.entry, now_us=case.now_ns // 1000)
+    return {
+        "tool": spec.name,
+        "version": spec.version,
+        "caller": {
+            "id": caller.id,
+            "tenant": caller.tenant,
+            "roles": list(caller.roles),
+            "scopes": list(caller.scopes),
+            "agent": caller.agent,
+            "environment": caller.environment,
+        },
+        "arguments": case.arguments,
+        "listed": not isinstance(look, Deny),
+        "hidden": "; ".join(look.reasons) if isinstance(look, Deny) else None,
+        "decision": _word(decision),
+        "reasons": list(decision.reasons),
+        "policies": [_policy(case.world.policies, one) for one in decision.policies],
+        **_change(case, decision),
+        "interceptors": list(case.session.settings.interceptors),
+    }
+
+
+def _word(decision: Decision) -> str:
+    return type(decision).__name__.lower()
+
+
+def _policy(policies: Policies, policy_id: str) -> Document:
+    rule = policies.rules[policy_id]
+    return {
+        "id": rule.id,
+        "source": rule.source,
+        "effect": rule.effect,
+        "approvers": list(rule.groups),
+        "liftable": bool(rule.groups),
+        "reason": rule.reason,
+        "text": rule.text,
+    }
+
+
+def _change(case: Case, decision: Decision) -> Document:
+    """What would make another decision of it."""
+    from ..policy import Ask, Deny
+
+    caller, needed = case.caller, set(case.entry.tool.spec.permissions)
+    limit = case.session.settings.tenants.get(caller.tenant)
+    missing = sorted(needed.difference(caller.scopes))
+    with_them = case.decide(dataclasses.replace(caller, scopes=(*caller.scopes, *missing))) if missing else None
+    rules = case.world.policies.rules
+    return {
+        "missing_scopes": missing,
+        "with_scopes": None
+        if with_them is None
+        else {"decision": _word(with_them), "reasons": list(with_them.reasons)},
+        "tenant_lacks": [] if limit is None else sorted(needed.difference(limit)),
+        "asks": [
+            {"policy_id": one.policy_id, "group": one.group, "callers": _approvers(case, one.group)}
+            for one in (decision.requirements if isinstance(decision, Ask) else ())
+        ],
+        "hard": [one for one in decision.policies if not rules[one].groups] if isinstance(decision, Deny) else [],
+    }
+
+
+def _approvers(case: Case, group: str) -> list[str]:
+    """The callers of the project whose yes counts for a group."""
+    from ..policy import SELF, Allow
+
+    policies, spec, requester = case.world.policies, case.entry.tool.spec, case.caller
+    return [
+        name
+        for name, one in case.session.settings.callers.items()
+        if one.tenant == requester.tenant
+        and one.same_person(requester) == (group == SELF)
+        and (group == SELF or group in one.roles)
+        and isinstance(policies.may_approve(one, spec, now_ns=case.now_ns), Allow)
+    ]
+
+
+def _print(session: Session, told: Document) -> None:
+    out, caller = session.out, told["caller"]
+    out.facts(
+        [
+            ("tool", f"{told['tool']}@{told['version']}"),
+            ("caller", f"{caller['id']}, tenant {caller['tenant']}"),
+            ("roles", ", ".join(caller["roles"])),
+            ("scopes", ", ".join(caller["scopes"])),
+            ("listed", "yes" if told["listed"] else f"no: {told['hidden']}"),
+        ]
+    )
+    out.line(f"decision: {told['decision']}", _STYLES[told["decision"]])
+    out.facts(("reason", reason) for reason in told["reasons"])
+    out.facts(("change", change) for change in _changes(told))
+    if told["interceptors"]:
+        names = ", ".join(told["interceptors"])
+        out.facts([("note", f"not run here, and may change the arguments or ask: {names}")])
+    out.line("arguments, as policies read them:")
+    out.value(told["arguments"])
+    for one in told["policies"]:
+        _print_policy(out, one)
+
+
+def _changes(told: Document) -> list[str]:
+    """In words, what the document says."""
+    changes: list[str] = []
+    caller = told["caller"]
+    if told["missing_scopes"]:
+        after = told["with_scopes"]
+        reasons = f": {'; '.join(after['reasons'])}" if after["reasons"] else ""
+        changes.append(
+            f"with {', '.join(told['missing_scopes'])} in {caller['id']}'s scopes: {after['decision']}{reasons}"
+        )
+    if told["tenant_lacks"]:
+        changes.append(f"[tenants.{caller['tenant']}] must have {', '.join(told['tenant_lacks'])} too")
+    for ask in told["asks"]:
+        who = " or ".join(ask["callers"]) or "nobody of this project"
+        changes.append(f"the yes of {ask['group']} lifts {ask['policy_id']}: {who} may give it")
+    changes += [
+        f"nobody can lift {one}: it takes another call, another caller, or another policy" for one in told["hard"]
+    ]
+    return changes
+
+
+def _print_policy(out: Printer, policy: Document) -> None:
+    kind = f"asks {', '.join(policy['approvers'])}" if policy["liftable"] else f"{policy['effect']}s"
+    out.line(f"policy {policy['id']} of {policy['source']} {kind}:", "bold")
+    out.block(policy["text"])

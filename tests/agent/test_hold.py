@@ -1,0 +1,242 @@
+"""Who drives a run, and that every way out lets go of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import surehand as sh
+from surehand.agent.journal import Journal
+from surehand.testing import ScriptedModel
+from tests.agent.raw import Raw, drive, paying, said
+from tests.desk import ASK_FINANCE, Desk, pay_call, pay_tool, until
+
+ASKS: list[Any] = [{"calls": [{"name": "pay", "arguments": {"to": "bob", "no": 1, "amount": 50_000}}]}, "Done."]
+
+
+async def owner_of(engine: sh.Engine, run_id: str = "r1") -> str | None:
+    record = await engine.services.store.get_run("acme", run_id)
+    assert record is not None
+    return record.owner
+
+
+async def test_runs_of_two_tenants_under_one_id_hear_only_their_own(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, display="Reading {what}")
+    async def look(what: str) -> str:
+        """Looks."""
+        await asyncio.sleep(0.05)
+        return "seen"
+
+    engine: sh.Engine = await open_desk(look)
+
+    def model(what: str) -> ScriptedModel:
+        return ScriptedModel([{"calls": [{"name": "look", "arguments": {"what": what}}]}, "Done."])
+
+    mine, theirs = await asyncio.gather(
+        *(
+            drive(engine, model(who.tenant), who, run_id="r1", messages=["go"], stream=True)
+            for who in (desk.alice, desk.mallory)
+        )
+    )
+    for events, tenant in ((mine, "acme"), (theirs, "evil")):
+        shown = [event.data["display"] for event in events if event.kind == "call.finished"]
+        assert shown == [f"Reading {tenant}"]
+
+
+async def test_one_engine_drives_a_run_once(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    run = sh.run(engine, model=ScriptedModel(ASKS), caller=desk.alice, run_id="r1", messages=["go"])
+    async for event in run:
+        if event.kind == "run.waiting":
+            break
+    with pytest.raises(sh.ConfigError, match="by this process already"):
+        await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1")
+    await run.aclose()
+    assert (await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", wait=False))[-1].kind == "run.waiting"
+    assert engine.services.driving == set()
+
+
+async def test_leaving_at_the_first_event_lets_go(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    run = sh.run(engine, model=Raw(said("hi")), caller=desk.alice, run_id="r1", messages=["go"])
+    await anext(run)
+    await run.aclose()
+    assert await owner_of(engine) is None
+    assert (await engine.runs.cancel("r1", by=desk.alice)).status == "ended"
+
+
+async def test_a_dialect_that_nobody_knows_takes_no_run(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", messages=["go"], wait=False)
+    with pytest.raises(sh.ConfigError):
+        await drive(engine, Raw(dialect="gemini"), desk.alice, run_id="r1")
+    assert await owner_of(engine) is None
+
+
+async def test_a_fault_of_the_driver_lets_go(desk: Desk, open_desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+
+    async def broken(journal: Journal) -> bool:
+        raise sh.StoreError("gone for a moment")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "cancelled", broken)
+        with pytest.raises(sh.StoreError):
+            await drive(engine, Raw(), desk.alice, run_id="r1", messages=["go"])
+    assert await owner_of(engine) is None
+    assert (await drive(engine, Raw(said("hi")), desk.alice, run_id="r1"))[-1].data["reason"] == "completed"
+
+
+@pytest.mark.parametrize("yields", range(0, 60, 4))
+async def test_cancelled_at_any_moment_it_has_ended(desk: Desk, open_desk: Any, yields: int) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    model = Raw(said(None, paying(1)), said("Done."))
+    task = asyncio.create_task(drive(engine, model, desk.alice, run_id="r1", messages=["go"]))
+    for _ in range(yields):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    record = await engine.services.store.get_run("acme", "r1")
+    if record is not None:
+        assert (record.status, record.reason, record.owner) == ("ended", "cancelled", None)
+        kinds = [one["kind"] for one in await engine.runs.events("r1", by=desk.alice)]
+        assert kinds.count("run.ended") == 1
+    assert engine.services.driving == set()
+
+
+async def test_a_cancellation_while_the_run_is_created(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    task = asyncio.create_task(drive(engine, Raw(said("hi")), desk.alice, run_id="r1", messages=["go"]))
+    while not await engine.services.store.get_run("acme", "r1"):
+        pass
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await engine.runs.get("r1", by=desk.alice)).reason == "cancelled"
+
+
+async def test_numbers_rise_over_drivers_that_died(desk: Desk, open_desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    told: list[int] = []
+    for _ in range(3):
+        more: dict[str, Any] = {"messages": ["go"]} if not told else {}
+        run = sh.run(engine, model=Raw([]), caller=desk.alice, run_id="r1", **more)
+        async for event in run:
+            told.append(event.seq)
+            if event.kind == "turn.started":
+                break
+        with monkeypatch.context() as patch:  # dies: nothing more is stored
+            patch.setattr(Journal, "save", _lost)
+            await run.aclose()
+    assert told == sorted(set(told))
+    stored = [one["seq"] for one in await engine.runs.events("r1", by=desk.alice)]
+    assert set(stored) <= set(told)
+
+
+async def _lost(*_: Any, **__: Any) -> None:
+    raise sh.StoreError("lost")
+
+
+async def test_what_counts_is_told_only_when_it_is_stored(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    seen = 0
+    async for event in sh.run(
+        engine, model=ScriptedModel(ASKS), caller=desk.alice, run_id="r1", messages=["go"], wait=False
+    ):
+        if event.kind in ("run.started", "turn.finished", "run.waiting", "run.ended"):
+            assert event.seq in [one["seq"] for one in await engine.runs.events("r1", by=desk.alice)]
+            seen += 1
+    assert seen == 3
+
+
+async def test_the_method_resumes_in_a_fresh_process(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", messages=["go"], wait=False)
+    await engine.close()
+    other: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    events = [e async for e in other.runs.resume("r1", by=desk.alice, model=ScriptedModel(ASKS), wait=False)]
+    assert events[-1].kind == "run.waiting"
+
+
+async def test_a_run_stopped_by_hand_has_an_end(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", messages=["go"], wait=False)
+    for no in range(3):  # newer questions of others stay
+        await engine.call(pay_call(100 + no, 50_000), desk.alice)
+    await engine.runs.cancel("r1", by=desk.alice)
+    (last,) = await drive(engine, Raw(), desk.alice, run_id="r1")
+    assert (last.kind, last.data["reason"]) == ("run.ended", "cancelled")
+    assert [one["kind"] for one in await engine.runs.events("r1", by=desk.alice)][-1] == "run.ended"
+    assert len(await engine.approvals.list(by=desk.fiona)) == 3
+    journal = await _history(engine, desk)
+    assert [result.status for result in journal if result is not None] == ["cancelled"]
+
+
+async def _history(engine: sh.Engine, desk: Desk) -> list[sh.ToolResult | None]:
+    from surehand.agent.journal import _turn
+
+    (turn,) = await engine.services.store.list_turns("acme", "r1")
+    return _turn(engine.services, turn).results
+
+
+async def test_ones_own_runs_are_listed_behind_newer_ones(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    bob = sh.Caller(id="bob", tenant="acme")
+    await drive(engine, Raw(said("hi")), bob, run_id="bobs", messages=["go"])
+    for n in range(5):
+        await drive(engine, Raw(said("hi")), desk.alice, run_id=f"r{n}", messages=["go"])
+    assert [one.run_id for one in await engine.runs.list(by=bob, limit=2)] == ["bobs"]
+
+
+async def test_a_changed_column_opens_no_run(desk: Desk, open_desk: Any) -> None:
+    import sqlite3
+
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    await drive(engine, Raw(said("secret")), desk.alice, run_id="r1", messages=["go"])
+    with sqlite3.connect(desk.folder / "surehand.db") as connection:
+        connection.execute("UPDATE surehand_runs SET caller = replace(caller, 'alice', 'bob')")
+    bob = sh.Caller(id="bob", tenant="acme")
+    for reading in (engine.runs.get, engine.runs.events, engine.runs.cancel):
+        with pytest.raises(sh.NotAllowedError):
+            await reading("r1", by=bob)
+    assert await engine.runs.list(by=bob) == []
+    assert (await engine.runs.get("r1", by=desk.alice)).caller == "alice"
+
+
+async def test_parts_of_runs_fit_nowhere_else(desk: Desk, open_desk: Any) -> None:
+    import sqlite3
+
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    first, second = sh.Caller(id="u", tenant="x:y"), sh.Caller(id="u", tenant="y")
+    await drive(engine, Raw(said("secret")), first, run_id="r", messages=["go"])
+    await drive(engine, Raw(said("other")), second, run_id="r:x", messages=["go"])
+    with sqlite3.connect(desk.folder / "surehand.db") as connection:
+        connection.execute(
+            "UPDATE surehand_run_events AS t SET body = (SELECT body FROM surehand_run_events AS o "
+            "WHERE o.tenant = 'x:y' AND o.seq = t.seq) WHERE tenant = 'y'"
+        )
+    with pytest.raises(sh.StoreError):
+        await engine.runs.events("r:x", by=second)
+
+
+async def test_stopped_by_hand_while_a_call_runs(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, timeout_s=60)
+    async def slow() -> str:
+        """Takes long."""
+        desk.done.append("began")
+        await asyncio.sleep(30)
+        return "slow"
+
+    engine: sh.Engine = await open_desk(slow)
+    call = {"id": "c1", "type": "function", "function": {"name": "slow", "arguments": "{}"}}
+    task = asyncio.create_task(drive(engine, Raw(said(None, call)), desk.alice, run_id="r1", messages=["go"]))
+    await until(lambda: desk.done)
+    await engine.runs.cancel("r1", by=desk.alice)
+    events = await task
+    assert events[-1].data["reason"] == "cancelled"
+    (result,) = await _history(engine, desk)
+    assert result is not None
+    assert result.status == "cancelled"
