@@ -49,6 +49,8 @@ async def test_calls_then_text(desk: Desk, open_desk: Any, dialect: str, stream:
     assert [event.seq for event in events] == sorted({event.seq for event in events})
     text = "".join(event.data["text"] for event in events if event.kind == "text" and event.turn == 1)
     assert text == "Both are paid."
+    finished = {event.data["position"]: event.data["content"] for event in events if event.kind == "call.finished"}
+    assert finished == {0: "paid 500 to bob", 1: "paid 500 to bob"}
     stored = await engine.runs.events(events[0].run_id, by=desk.alice)
     assert [one["kind"] for one in stored if one["kind"] != "text"] == [e.kind for e in events if e.kind != "text"]
     info = await engine.runs.get(events[0].run_id, by=desk.alice)

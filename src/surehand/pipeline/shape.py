@@ -22,6 +22,8 @@ from .services import Services
 from .trace import seal_json, trace
 
 _MESSAGE_CHARS = 4000
+_TOLD_CHARS = 2000
+"""Of a result, in the event of it: enough for a person, not the whole of it again."""
 _DISPLAY_CHARS = 300
 _MARK_CHARS = 200
 """Room for the mark that says what a cap left out."""
@@ -84,6 +86,8 @@ def _tell(p: Passage, s: Services, result: ToolResult) -> None:
         replayed=result.replayed,
         of=result.call_id,
         display=result.display,
+        content=result.content[:_TOLD_CHARS],
+        cut=len(result.content) > _TOLD_CHARS,
     )
 
 
