@@ -17,6 +17,8 @@ Status = Literal["waiting", "ready", "running", "ok", "error", "denied", "cancel
 ResultStatus = Literal["pending", "ok", "error", "denied", "cancelled", "unknown"]
 """What a caller sees: `pending` stands for waiting, ready and running."""
 
+TOLD_CHARS = 2000
+"""Of a result, in the event of it: enough for a person, not the whole of it again."""
 OPEN: frozenset[Status] = frozenset({"waiting", "ready", "running"})
 """States that a caller sees as `pending`."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from typing import Any
 
 import pytest
@@ -240,3 +241,48 @@ async def test_stopped_by_hand_while_a_call_runs(desk: Desk, open_desk: Any) -> 
     (result,) = await _history(engine, desk)
     assert result is not None
     assert result.status == "cancelled"
+
+
+async def test_a_stop_counts_though_the_driver_only_lets_go(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True)
+    async def look() -> str:
+        """Takes long."""
+        await asyncio.sleep(60)
+        return "seen"
+
+    engine: sh.Engine = await open_desk(look)
+    model = ScriptedModel([{"calls": [{"name": "look", "arguments": {}}]}, "Done."])
+    async with aclosing(sh.run(engine, model=model, caller=desk.alice, messages=["go"], run_id="r1")) as events:
+        async for event in events:
+            if event.kind == "call.started":
+                await engine.runs.cancel("r1", by=desk.alice)
+                break
+    info = await engine.runs.get("r1", by=desk.alice)
+    assert (info.status, info.reason) == ("ended", "cancelled")
+
+
+async def test_who_reads_does_not_stop(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    await drive(engine, Raw(said("hi")), desk.alice, run_id="r1", messages=["go"])
+    auditor = sh.Caller(id="audra", tenant="acme", roles=["auditor"])
+    operator = sh.Caller(id="olga", tenant="acme", roles=["operator"])
+    assert (await engine.runs.get("r1", by=auditor)).status == "ended"
+    with pytest.raises(sh.NotAllowedError, match="somebody else's"):
+        await engine.runs.cancel("r1", by=auditor)
+    assert (await engine.runs.cancel("r1", by=operator)).reason == "completed"
+
+
+async def test_the_end_of_a_call_that_ended_elsewhere_is_told(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    steps: list[Any] = [
+        {"calls": [{"name": "pay", "arguments": {"to": "bob", "no": 1, "amount": 50_000}}]},
+        {"text": "Done."},
+    ]
+    first = await drive(engine, ScriptedModel(steps), desk.alice, run_id="r1", messages=["go"], wait=False)
+    assert first[-1].kind == "run.waiting"
+    (asked,) = await engine.approvals.list(by=desk.fiona)
+    await engine.approvals.approve(asked.approval_id, by=desk.fiona)
+    await engine.resume(asked.call_id, by=desk.alice)
+    rest = await drive(engine, ScriptedModel(steps, catch_up=True), desk.alice, run_id="r1")
+    (told,) = [event.data for event in rest if event.kind == "call.finished"]
+    assert (told["call_id"], told["status"], told["content"]) == (asked.call_id, "ok", "paid 50000 to bob")

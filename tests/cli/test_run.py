@@ -98,7 +98,7 @@ def test_the_document_is_one_whatever_is_streamed(desk: Project) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert ran.document.keys() == {
         "run_id", "caller", "agent", "model", "status", "reason", "turns", "created_at", "updated_at", "why", "text",
-        "resumable", "approvals",
+        "resumable", "approvals", "unknown",
     }  # fmt: skip
     assert (ran.document["reason"], ran.document["text"], ran.document["turns"]) == ("completed", "Done.", 2)
     assert ran.document["resumable"] is False
@@ -189,8 +189,10 @@ def test_ctrl_c_while_a_tool_works_cancels_it(desk: Project) -> None:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, "surehand: interrupted; run stop: it was cancelled\n")
     document = json.loads(out)
+    (lost,) = document["unknown"]  # it was at work: nobody knows how far it came
+    said = f"surehand: interrupted; run stop: it was cancelled; unknown whether done: {lost}\n"
+    assert (process.returncode, err) == (130, said)
     assert (document["run_id"], document["status"], document["reason"]) == ("stop", "ended", "cancelled")
 
 

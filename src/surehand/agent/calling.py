@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
-from ..call import RunStep, ToolCall, ToolResult
+from ..call import TOLD_CHARS, RunStep, ToolCall, ToolResult
 from ..engine import Engine
 from ..types import Caller
 from ..view import ToolView
@@ -100,6 +101,23 @@ class Calling:
                 content=f"`{call.name}` was not called: the run's bound of {most} calls is reached.",
                 is_error=True,
             )
+
+
+def ended_elsewhere(result: ToolResult, position: int) -> dict[str, Any]:
+    """The data of `call.finished` for a call whose end no event of this run told."""
+    return {
+        "call_id": result.call_id,
+        "tool_call_id": result.tool_call_id,
+        "name": result.name,
+        "position": position,
+        "status": result.status,
+        "code": None if result.error is None else result.error.code,
+        "replayed": result.replayed,
+        "of": result.call_id,
+        "display": result.display,
+        "content": result.content[:TOLD_CHARS],
+        "cut": len(result.content) > TOLD_CHARS,
+    }
 
 
 def _pinned(turn: Turn, position: int) -> ToolCall:

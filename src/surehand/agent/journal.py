@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..call import ToolResult
-from ..engine.run_parts import Results, last_seq, seal, unseal
+from ..engine.run_parts import GAP, Results, last_seq, seal, unseal
 from ..errors import ConfigError, NotAllowedError, NotFoundError, StoreError
 from ..pipeline import Services
 from ..ports import RunRecord, RunSave, RunStatus, StoredEvent, TurnRecord
@@ -16,9 +16,6 @@ from ..types import Caller
 from .bounds import Bounds
 from .events import RunEvent, RunEventKind
 from .history import Answer, History, Turn
-
-_GAP = 1_000_000
-"""Between the last stored event and the first of whoever takes the run: the dead may have told some that are lost."""
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +98,7 @@ class Journal:
         try:
             for one in await s.store.list_turns(tenant, run_id):
                 journal.history.turns.append(_turn(s, one))
-            journal._seq = await last_seq(s, tenant, run_id) + _GAP
+            journal._seq = await last_seq(s, tenant, run_id) + GAP
         except BaseException:
             await journal.save(record.status, release=True)
             raise
@@ -131,26 +128,28 @@ class Journal:
         """
         record = self.record
         events, self._unsaved = self._unsaved, []
-        saved = await self._s.store.save_run(
-            RunSave(
-                tenant=record.tenant,
-                run_id=record.run_id,
-                expect_owner=self._s.owner,
-                status=status,
-                reason=reason,
-                release=release,
-                turn=None if turn is None else self._turn_record(turn),
-                events=tuple(self._stored(event) for event in events),
-                now_us=self._s.clock.now_us(),
-            )
+        order = RunSave(
+            tenant=record.tenant,
+            run_id=record.run_id,
+            expect_owner=self._s.owner,
+            status=status,
+            reason=reason,
+            release=release,
+            turn=None if turn is None else self._turn_record(turn),
+            events=tuple(self._stored(event) for event in events),
+            now_us=self._s.clock.now_us(),
         )
+        saved = await self._s.store.save_run(order)
         self.held = saved and not release and status != "ended"
         if not saved:
             raise StoreError(f"run {record.run_id} was taken over by another process")
 
     async def cancelled(self) -> bool:
-        """Whether somebody asked the run to stop."""
-        record = await self._s.store.get_run(self.record.tenant, self.record.run_id)
+        """Whether somebody asked the run to stop. A store that is away for a moment says nothing: ask again."""
+        try:
+            record = await self._s.store.get_run(self.record.tenant, self.record.run_id)
+        except StoreError:
+            return False
         return record is not None and record.cancel
 
     def _turn_record(self, turn: int) -> TurnRecord:

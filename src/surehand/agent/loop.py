@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from ..call import ToolResult
 from ..engine import Engine
-from ..engine.run_parts import cancelled
+from ..engine.run_parts import BY_HAND, cancelled
 from ..errors import ConfigError, SurehandError
 from ..event import Event
 from ..ports import RunStatus
@@ -19,7 +19,7 @@ from ..types import Caller
 from ..view import ToolView
 from .asking import Asker, announced
 from .bounds import Reason
-from .calling import Calling
+from .calling import Calling, ended_elsewhere
 from .events import RunEvent, RunEventKind
 from .history import Answer, Turn
 from .journal import Journal
@@ -81,6 +81,8 @@ class Driver:
         self._dialect = dialect
         self._spent_s = journal.history.spent_s
         self._heard_later: list[RunEvent] | None = None
+        self._ended: set[tuple[int, int]] = set()
+        """Turn and position of calls whose end was told by this process."""
         self._asker = Asker(
             model=model,
             dialect=dialect,
@@ -113,6 +115,10 @@ class Driver:
         with contextlib.suppress(SurehandError):
             if how == "cancel":
                 await self._end("cancelled", "its task was cancelled")
+            elif await self._journal.cancelled():
+                await self._end("cancelled", BY_HAND)
+            elif self._history.turns:
+                self._history.turns[-1].spent_s = self._spent_s
         if self._journal.held:
             with contextlib.suppress(SurehandError):
                 await self._journal.save(self._status, turn=self._last, release=True)
@@ -129,7 +135,7 @@ class Driver:
     async def _step(self) -> bool:
         """One turn, or the rest of one. True when there is nothing more to do here."""
         if await self._journal.cancelled():
-            return await self._end("cancelled", "somebody stopped it")
+            return await self._end("cancelled", BY_HAND)
         last = self._history.turns[-1] if self._history.turns else None
         if last is not None and last.open:
             return await self._results(len(self._history.turns) - 1, last)
@@ -201,6 +207,8 @@ class Driver:
         """A failure that may pass leaves the run open for whoever resumes it; any other ends it."""
         if not failure.retryable:
             return await self._end("failed", str(failure))
+        if await self._journal.cancelled():
+            return await self._end("cancelled", BY_HAND)
         if self._history.turns:
             self._history.turns[-1].spent_s = self._spent_s
         data = {"reason": "failed", "why": str(failure), "resumable": True}
@@ -218,6 +226,7 @@ class Driver:
             await self._calling.collect(turn, tasks)
         if stopped:
             return False  # the next step ends the run
+        self._tell_ends(number, turn)
         for task in tasks.values():
             task.result()
         if not turn.open:
@@ -236,6 +245,8 @@ class Driver:
         return False
 
     async def _people(self, number: int, turn: Turn) -> bool:
+        if not self._wait and await self._journal.cancelled():
+            return await self._end("cancelled", BY_HAND)
         waiting = [result for result in turn.open_results if result is not None]
         data = {"approvals": [one.approval_id for one in waiting], "calls": [one.call_id for one in waiting]}
         await self._save_and_tell("run.waiting", number, data, "waiting", turn=number, release=not self._wait)
@@ -251,6 +262,7 @@ class Driver:
                 for i, task in done.items():
                     turn.results[i] = task.result()
                     del tasks[i]
+                self._tell_ends(number, turn)
                 if not tasks:
                     return await self._close(number)
                 if done:
@@ -303,6 +315,13 @@ class Driver:
         else:
             self._heard_later.append(event)
 
+    def _tell_ends(self, number: int, turn: Turn) -> None:
+        """Of calls that ended elsewhere: resumed by hand, by another process, or in another run that shares them."""
+        for i, result in enumerate(turn.results):
+            if result is not None and result.status != "pending" and (number, i) not in self._ended:
+                self._ended.add((number, i))
+                self._tell("call.finished", number, ended_elsewhere(result, i))
+
     async def _save_and_tell(
         self, kind: RunEventKind, number: int, data: dict[str, Any], status: RunStatus, **save: Any
     ) -> None:
@@ -322,7 +341,10 @@ class Driver:
         if (event.tenant, event.run_id) == (record.tenant, record.run_id) and event.kind in _FORWARDED:
             about = {"call_id": event.call_id, "tool_call_id": event.tool_call_id, "name": event.name}
             kind: Any = event.kind
-            self._tell(kind, len(self._history.turns) - 1, {**about, "position": event.position, **event.data})
+            number = len(self._history.turns) - 1
+            if kind == "call.finished":
+                self._ended.add((number, event.position))
+            self._tell(kind, number, {**about, "position": event.position, **event.data})
 
 
 def _end_of(model: ModelTurn) -> tuple[Reason, str] | None:

@@ -59,6 +59,8 @@ class Left:
     interrupted: bool
     approvals: list[Pending]
     """What it waits for."""
+    unknown: list[str]
+    """Ids of its calls of which nobody knows whether they were done."""
 
 
 class Attendance:
@@ -202,6 +204,7 @@ class Attendance:
         data: dict[str, Any] = {} if self._last is None else self._last.data
         waits: list[str | None] = data.get("approvals", []) if info.status == "waiting" else []
         pending = [await self._engine.approvals.get(one, by=caller) for one in waits if one is not None]
+        lost = await self._engine.services.store.list_calls(caller.tenant, statuses=("unknown",), run_id=info.run_id)
         return Left(
             info=info,
             reason=info.reason or data.get("reason"),
@@ -209,4 +212,5 @@ class Attendance:
             text=data.get("text") or self._text,
             interrupted=interrupted,
             approvals=[one for one in pending if one.status == "open"],
+            unknown=[one.call_id for one in lost],
         )

@@ -57,6 +57,8 @@ def find_order(order_id: str) -> dict[str, str | int]:
 @sh.tool(permissions=["refunds:write"], key=["order_id"], display="Refunding order {order_id}")
 def refund(order_id: str, amount_cents: int) -> str:
     """Refunds an order. Moves real money."""
+    if order_id not in ORDERS:
+        raise sh.BusinessError(f"There is no order {order_id}.")
     if amount_cents > int(ORDERS[order_id]["paid_cents"]):
         raise sh.BusinessError("That is more than was paid.")
     with PAID.open("a", encoding="utf-8") as file:

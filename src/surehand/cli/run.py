@@ -156,10 +156,12 @@ def cancel(ctx: typer.Context, run_id: RunId) -> int:
     caller = session.caller
 
     async def work(engine: Engine) -> RunInfo:
-        await _found(engine, run_id, caller)
-        return await engine.runs.cancel(run_id, by=caller)
+        try:
+            return await engine.runs.cancel(run_id, by=caller)
+        except NotFoundError as error:
+            raise _unknown_run(error) from None
 
-    info = session.run(work, needs="audit")
+    info = session.run(work, needs="resolve")
     if session.json:
         session.out.document(run_document(info))
         return OK
@@ -248,7 +250,11 @@ async def _found(engine: Engine, run_id: str, caller: Caller) -> RunInfo:
     try:
         return await engine.runs.get(run_id, by=caller)
     except NotFoundError as error:
-        raise NotFoundError(f"{error}; `surehand run list` shows those there are") from None
+        raise _unknown_run(error) from None
+
+
+def _unknown_run(error: NotFoundError) -> NotFoundError:
+    return NotFoundError(f"{error}; `surehand run list` shows those there are")
 
 
 def _print_left(order: Order, left: Left) -> int:
@@ -261,6 +267,7 @@ def _print_left(order: Order, left: Left) -> int:
                 "reason": left.reason,
                 "why": left.why,
                 "text": left.text,
+                "unknown": left.unknown,
                 "resumable": info.status != "ended",
                 "approvals": [approval_document(one) for one in left.approvals],
             }
@@ -273,12 +280,17 @@ def _print_left(order: Order, left: Left) -> int:
                 ("reason", left.reason or ""),
                 ("why", left.why),
                 ("turns", str(info.turns)),
+                *[
+                    ("unknown", f"nobody knows whether {one} was done: surehand call show {one}")
+                    for one in left.unknown
+                ],
                 ("next", resume if info.status != "ended" else ""),
             ]
         )
     if left.interrupted:
         what = "it was cancelled" if info.status == "ended" else f"it is left as it stands; go on with {resume}"
-        sys.stderr.write(f"surehand: interrupted; run {info.run_id}: {what}\n")
+        lost = f"; unknown whether done: {', '.join(left.unknown)}" if left.unknown else ""
+        sys.stderr.write(f"surehand: interrupted; run {info.run_id}: {what}{lost}\n")
         raise SystemExit(INTERRUPTED)
     if info.status == "waiting":
         return PENDING

@@ -14,6 +14,11 @@ from ..types import Caller
 
 T = TypeVar("T")
 
+BY_HAND = "somebody stopped it"
+"""Why a run ended that was cancelled by its id."""
+GAP = 1_000_000
+"""Between the last stored event and the first of whoever takes the run: the dead may have told some that are lost."""
+
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
     """The results of one turn's calls, by position."""

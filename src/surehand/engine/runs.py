@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
@@ -13,9 +14,7 @@ from ..policy import Allow
 from ..ports import RunRecord, RunSave, RunStatus, StoredEvent
 from ..types import Caller
 from .ending import withdraw
-from .run_parts import last_seq, last_turn, seal, starter, unseal
-
-_BY_HAND = "somebody stopped it"
+from .run_parts import BY_HAND, GAP, last_seq, last_turn, seal, starter, unseal
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +59,7 @@ class Runs:
 
     async def list(self, *, by: Caller, statuses: Sequence[RunStatus] = (), limit: int = 100) -> list[RunInfo]:
         """Newest first; without the right to read the audit only the caller's own."""
-        every = self._reads_all(by)
+        every = self._may(by, "audit")
         most = limit
         while True:
             found = await self._s.store.list_runs(by.tenant, statuses=statuses, limit=most)
@@ -87,18 +86,19 @@ class Runs:
         """Stops a run, whoever drives it; one that nobody drives ends at once. Its open questions are withdrawn.
 
         Raises:
-            NotFoundError, NotAllowedError, StoreError: As `get`.
+            NotFoundError: There is none in the caller's tenant.
+            NotAllowedError: It is somebody else's, and policy does not let the caller resolve calls.
+            StoreError: It was tampered with.
         """
         s = self._s
-        record, _ = await self._find(run_id, by)
+        record, caller = await self._find(run_id, by, others="resolve")
         key = (record.tenant, run_id)
         if await s.store.cancel_run(record.tenant, run_id, s.clock.now_us()) and key not in s.driving:
             s.driving.add(key)
-            try:
-                await self._end_undriven(record.tenant, run_id)
-            finally:
-                s.driving.discard(key)
-        return await self.get(run_id, by=by)
+            ending = asyncio.create_task(self._end_undriven(record.tenant, run_id))
+            ending.add_done_callback(lambda _: s.driving.discard(key))
+            await asyncio.shield(ending)  # once taken, a run is ended, whoever gives up waiting for it
+        return _info(await s.store.get_run(by.tenant, run_id) or record, caller)
 
     async def _end_undriven(self, tenant: str, run_id: str) -> None:
         s = self._s
@@ -108,14 +108,14 @@ class Runs:
         await self.withdraw(tenant, run_id)
         turn, text = await last_turn(s, tenant, run_id)
         now_us = s.clock.now_us()
-        seq = await last_seq(s, tenant, run_id) + 1
+        seq = await last_seq(s, tenant, run_id) + GAP
         event = {
             "run_id": run_id,
             "seq": seq,
             "turn": max(0, taken.turns - 1),
             "kind": "run.ended",
             "at_us": now_us,
-            "data": {"reason": "cancelled", "why": _BY_HAND, "text": text, "resumable": False},
+            "data": {"reason": "cancelled", "why": BY_HAND, "text": text, "resumable": False},
         }
         body = seal(s, event, tenant=tenant, run_id=run_id, what=f"event{seq}")
         await s.store.save_run(
@@ -153,13 +153,15 @@ class Runs:
         for call in waiting:
             await withdraw(self._s, call)
 
-    async def _find(self, run_id: str, by: Caller) -> tuple[RunRecord, Caller]:
+    async def _find(
+        self, run_id: str, by: Caller, *, others: Literal["audit", "resolve"] = "audit"
+    ) -> tuple[RunRecord, Caller]:
         """A run and who started it, as sealed: the column beside it may have been changed."""
         record = await self._s.store.get_run(by.tenant, run_id)
         if record is None:
             raise NotFoundError(f"there is no run {run_id!r}")
         caller = starter(self._s, record.start, tenant=record.tenant, run_id=run_id)
-        if not by.same_person(caller) and not self._reads_all(by):
+        if not by.same_person(caller) and not self._may(by, others):
             raise NotAllowedError(f"run {run_id!r} is somebody else's")
         return record, caller
 
@@ -169,8 +171,8 @@ class Runs:
         except (StoreError, msgspec.MsgspecError):
             return None
 
-    def _reads_all(self, by: Caller) -> bool:
-        decision = self._s.world.policies.may(by, "audit", None, now_ns=self._s.clock.now_us() * 1000)
+    def _may(self, by: Caller, action: Literal["audit", "resolve"]) -> bool:
+        decision = self._s.world.policies.may(by, action, None, now_ns=self._s.clock.now_us() * 1000)
         return isinstance(decision, Allow)
 
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from ..audit import AuditRow
-from ..call import ToolResult
+from ..call import TOLD_CHARS, ToolResult
 from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
@@ -22,8 +22,6 @@ from .services import Services
 from .trace import seal_json, trace
 
 _MESSAGE_CHARS = 4000
-_TOLD_CHARS = 2000
-"""Of a result, in the event of it: enough for a person, not the whole of it again."""
 _DISPLAY_CHARS = 300
 _MARK_CHARS = 200
 """Room for the mark that says what a cap left out."""
@@ -86,8 +84,8 @@ def _tell(p: Passage, s: Services, result: ToolResult) -> None:
         replayed=result.replayed,
         of=result.call_id,
         display=result.display,
-        content=result.content[:_TOLD_CHARS],
-        cut=len(result.content) > _TOLD_CHARS,
+        content=result.content[:TOLD_CHARS],
+        cut=len(result.content) > TOLD_CHARS,
     )
 
 
