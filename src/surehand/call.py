@@ -17,7 +17,7 @@ Status = Literal["waiting", "ready", "running", "ok", "error", "denied", "cancel
 ResultStatus = Literal["pending", "ok", "error", "denied", "cancelled", "unknown"]
 """What a caller sees: `pending` stands for waiting, ready and running."""
 
-TOLD_CHARS = 2000
+_TOLD_CHARS = 2000
 """Of a result, in the event of it: enough for a person, not the whole of it again."""
 OPEN: frozenset[Status] = frozenset({"waiting", "ready", "running"})
 """States that a caller sees as `pending`."""
@@ -99,3 +99,16 @@ class CallContext:
     def tenant(self) -> str:
         """The caller's tenant."""
         return self.caller.tenant
+
+
+def told(result: ToolResult) -> dict[str, Any]:
+    """What the event `call.finished` says of a result, whoever tells it."""
+    return {
+        "status": result.status,
+        "code": None if result.error is None else result.error.code,
+        "replayed": result.replayed,
+        "of": result.call_id,
+        "display": result.display,
+        "content": result.content[:_TOLD_CHARS],
+        "cut": len(result.content) > _TOLD_CHARS,
+    }

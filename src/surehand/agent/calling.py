@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..call import TOLD_CHARS, RunStep, ToolCall, ToolResult
+from ..call import RunStep, ToolCall, ToolResult, told
 from ..engine import Engine
 from ..types import Caller
 from ..view import ToolView
@@ -110,13 +110,7 @@ def ended_elsewhere(result: ToolResult, position: int) -> dict[str, Any]:
         "tool_call_id": result.tool_call_id,
         "name": result.name,
         "position": position,
-        "status": result.status,
-        "code": None if result.error is None else result.error.code,
-        "replayed": result.replayed,
-        "of": result.call_id,
-        "display": result.display,
-        "content": result.content[:TOLD_CHARS],
-        "cut": len(result.content) > TOLD_CHARS,
+        **told(result),
     }
 
 

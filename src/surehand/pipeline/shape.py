@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from ..audit import AuditRow
-from ..call import TOLD_CHARS, ToolResult
+from ..call import ToolResult, told
 from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
@@ -74,19 +74,8 @@ def _polished(p: Passage, s: Services, result: ToolResult) -> ToolResult:
 def _tell(p: Passage, s: Services, result: ToolResult) -> None:
     if result.status == "pending":
         tell(p, s, "call.waiting", approval_id=result.approval_id, display=result.display)
-        return
-    tell(
-        p,
-        s,
-        "call.finished",
-        status=result.status,
-        code=None if result.error is None else result.error.code,
-        replayed=result.replayed,
-        of=result.call_id,
-        display=result.display,
-        content=result.content[:TOLD_CHARS],
-        cut=len(result.content) > TOLD_CHARS,
-    )
+    elif s.sinks:
+        tell(p, s, "call.finished", **told(result))
 
 
 def stopped(p: Passage, s: Services, stop: Stop) -> ToolResult:
