@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import msgspec
 
 from ..audit import Anchor
-from ..call import OPEN, ResultStatus, RunStep, ToolCall, ToolResult
-from ..errors import Code, ConfigError, NotFoundError, PolicyError, SurehandError, tool_error
+from ..call import RunStep, ToolCall, ToolResult
+from ..errors import ConfigError, NotFoundError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
-from ..pipeline.events import problem, worded
-from ..pipeline.trace import trace
-from ..pipeline.unknown import HELD
-from ..policy import Policies, PolicySource
-from ..ports import Move
+from ..policy import Policies
 from ..registry import Catalog, Registry
 from ..runners import Gate
 from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
+from .closing import check_keys, hold_what_still_runs, settled
+from .faults import fault
 from .maintenance import Maintenance
 from .records import Artifacts, Audit
 from .resume import Resumption
 from .runs import Runs
 from .sync import SyncEngine
 from .unknown import Unknowns
+from .worlds import Worlds
 
 _log = logging.getLogger("surehand.engine")
 _POLL_S = 0.5
@@ -63,8 +61,7 @@ class Engine:
         self.runs = Runs(services, self)
         self.sync = SyncEngine(self)
         self._s = services
-        self._load = load
-        self._catalog = registry.catalog
+        self._worlds = Worlds(services, registry, load)
         self._maintenance = Maintenance(services, anchor)
         self._resumption = Resumption(services)
         self._hooks: Hooks | None = None
@@ -88,7 +85,7 @@ class Engine:
         self._pid = os.getpid()
         await s.store.open()
         try:
-            await self._check_keys()
+            await check_keys(s)
             s.thread.open()
             await self._maintenance.start()
         except BaseException:
@@ -96,22 +93,6 @@ class Engine:
             raise
         self._open = True
         return self
-
-    async def _check_keys(self) -> None:
-        """The keys of effects depend on the key file: with another one, everything would happen again.
-
-        Raises:
-            ConfigError: The database was made with other keys.
-        """
-        for name, mine in (
-            ("keys.index", self._s.keyring.index_key_id),
-            ("keys.public", self._s.keyring.public_key_id),
-        ):
-            if await self._s.store.remember(name, mine) != mine:
-                raise ConfigError(
-                    "the database was made with other keys than those of the key file; restore that file. All "
-                    "processes that share a database share it: with other keys, what is done would be done again"
-                )
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -130,8 +111,8 @@ class Engine:
 
     async def _close(self) -> None:
         try:
-            await self._settled()
-            await self._hold_what_still_runs()
+            await settled(self._s)
+            await hold_what_still_runs(self._s)
             await self._s.recorder.drain()
         finally:
             await self._shut_down()
@@ -142,27 +123,6 @@ class Engine:
             await self._maintenance.stop()
         finally:
             await self._s.store.close()
-
-    async def _hold_what_still_runs(self) -> None:
-        """A handler that was given up may outlive its engine: nobody may believe "not done" of it but a person."""
-        for tenant, call_id in list(self._s.handlers):
-            move = Move(
-                tenant=tenant,
-                call_id=call_id,
-                expect=("unknown",),
-                expect_owner=self._s.owner,
-                to="unknown",
-                owner=HELD,
-            )
-            with contextlib.suppress(SurehandError):
-                await self._s.store.move(move)
-
-    async def _settled(self) -> None:
-        """A call whose handler has ended should not become unknown only because its engine closes."""
-        for _ in range(int(self._s.limits.close_grace_s / _SETTLE_POLL_S)):
-            if not self._s.passing:
-                return
-            await asyncio.sleep(_SETTLE_POLL_S)
 
     # -- tools ----------------------------------------------------------------------------------------
 
@@ -217,7 +177,7 @@ class Engine:
         try:
             result = await perform(passage, self._s)
         except Exception as error:
-            return await self._fault(passage, error)
+            return await fault(passage, self._s, error)
         if passage.entry is not None and passage.spec.stage == "draft":
             self.registry.mark_used(passage.spec.name, passage.spec.version)
         return result
@@ -295,16 +255,6 @@ class Engine:
         self._s.sinks.append(sink)
         return lambda: self._s.sinks.remove(sink)
 
-    def set_policies(self, sources: Sequence[PolicySource], load: Callable[[Catalog], Policies]) -> None:
-        """Replaces the policies at once; `load` checks them against the catalog and keeps doing so.
-
-        Raises:
-            PolicyError: They do not load; the old ones stay.
-        """
-        policies = load(self._catalog)
-        self._load = load
-        self._s.world = World(self._s.world.catalog, policies)
-
     @property
     def policies(self) -> Policies:
         """The policies in force."""
@@ -322,24 +272,7 @@ class Engine:
             raise ConfigError("the engine is not open; use `async with engine:`")
         if os.getpid() != self._pid:
             raise ConfigError("the engine was opened before this process was forked; open it in each process")
-        catalog = self.registry.catalog
-        if catalog is not self._catalog:
-            self._take(catalog)
-        return self._s.world
-
-    def _take(self, catalog: Catalog) -> None:
-        """Reads a new catalog. Versions that the policies do not fit are held back; the rest holds at once."""
-        try:
-            world = World(catalog, self._load(catalog))
-        except PolicyError as error:
-            held = [key for key in catalog.entries if key not in self._s.world.catalog.entries]
-            if not held:
-                raise
-            _log.error("held back, since policies do not fit: %s: %s", held, error)
-            self._s.emit("engine.problem", where="policies", problem=str(error), held=[f"{n}@{v}" for n, v in held])
-            rest = catalog.without(held)
-            world = World(rest, self._load(rest))
-        self._catalog, self._s.world = catalog, world
+        return self._worlds.now()
 
     async def _seal(self) -> None:
         await self._s.recorder.drain()
@@ -350,48 +283,11 @@ class Engine:
             self._changed.set()
             self._changed = asyncio.Event()
 
-    async def _fault(self, p: Passage, error: Exception) -> ToolResult:
-        """A fault of this package's own: told as the ledger has it, recorded, and never a detail to the model."""
-        _log.error(
-            "call %s failed inside the engine: %s", p.call_id, worded(p, self._s, error), exc_info=_frames(error)
-        )
-        problem(p, self._s, "engine", error)
-        status: ResultStatus = "error"
-        with contextlib.suppress(Exception):
-            record = None if p.record is None else await self._s.store.get_call(p.caller.tenant, p.record.call_id)
-            if record is not None:
-                status = "unknown" if record.status in OPEN else cast("ResultStatus", record.status)
-        with contextlib.suppress(Exception):
-            await self._s.recorder.soon(trace(p, self._s, "call.refused", status=status, error_code="TOOL_ERROR"))
-        code: Code = "TOOL_OUTCOME_UNKNOWN" if status == "unknown" else "TOOL_ERROR"
-        what = "Its effect has happened. " if status == "ok" else ""
-        error_value = tool_error(
-            code,
-            f"`{p.call.name}` failed inside the engine; the details are in the operator's log. {what}"
-            "Do not repeat the call; report the failure.",
-            tool=p.call.name,
-        )
-        return ToolResult(
-            call_id=p.call_id,
-            tool_call_id=p.call.id,
-            name=p.call.name,
-            version=p.call.version,
-            status=status,
-            content=error_value.message,
-            error=error_value,
-            is_error=True,
-        )
-
 
 def _clean(call: ToolCall) -> ToolCall:
     """Names that no database refuses. The id stays as the model wrote it: only it pairs the result with the call."""
     version = None if call.version is None else storable(call.version)
     return msgspec.structs.replace(call, name=storable(call.name), version=version)
-
-
-def _frames(error: Exception) -> tuple[type[Exception], Exception, TracebackType | None]:
-    """Where it happened, without what it said: that may hold arguments."""
-    return type(error), Exception("see the line above"), error.__traceback__
 
 
 __all__ = ["Engine"]
