@@ -132,6 +132,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """For people."""
     policy_hash: str
     """sha256 of the policy's text: a changed policy is another question."""
+    quorum: int = 1
+    """How many distinct people of the group must say yes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
