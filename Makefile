@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url \
-	--custom-compile-command "make lock" pyproject.toml
+	--custom-compile-command "make lock"
 export UV_PYTHON_DOWNLOADS := never
 
 .DEFAULT_GOAL := help
@@ -31,16 +31,17 @@ bench: .venv/.ready ## measure
 	$(BIN)/python -m benchmarks $(ARGS)
 
 lock: .venv/.ready ## rewrite requirements/*.txt from pyproject.toml
-	$(COMPILE) $(if $(UPGRADE),--upgrade) --all-extras --group dev -o requirements/dev.txt
-	$(COMPILE) -c requirements/dev.txt -o requirements/base.txt
-	$(COMPILE) -c requirements/dev.txt --all-extras -o requirements/all.txt
+	$(COMPILE) pyproject.toml $(if $(UPGRADE),--upgrade) --all-extras --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/base.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt --all-extras -o requirements/all.txt
+	$(COMPILE) requirements/tau2.in -c requirements/dev.txt --no-deps -o requirements/tau2.txt
 
 clean: ## remove .venv, caches and build output
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist .coverage .coverage.*
 	find . -name node_modules -prune -o -type d -name __pycache__ -exec rm -rf {} +
 
 # The stamp goes first and comes last: after an interruption the next run starts from an empty .venv.
-.venv/.ready: requirements/dev.txt pyproject.toml
+.venv/.ready: requirements/dev.txt requirements/tau2.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "Surehand needs Python 3.11 or newer, '$(PYTHON)' is not: say make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
@@ -48,5 +49,6 @@ clean: ## remove .venv, caches and build output
 	test -e $@ || { rm -rf .venv && $(PYTHON) -m venv .venv; }
 	rm -f $@
 	$(PIP) --require-hashes --only-binary :all: -r requirements/dev.txt
+	$(PIP) --require-hashes --only-binary :all: --no-deps -r requirements/tau2.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
