@@ -24,6 +24,7 @@ PLANS = {
     "save": (statements.save_run, "surehand_runs_pkey"),
     "cancel": (statements.cancel_run, "surehand_runs_pkey"),
     "results": (statements.set_results, "surehand_turns_pkey"),
+    "event": (statements.insert_run_event, "surehand_run_events_pkey"),
     "list": (statements.list_runs(1), "surehand_runs_by_status"),
     "list-two-states": (statements.list_runs(2), "surehand_runs_by_status"),
     "turns": (statements.list_turns, "surehand_turns_pkey"),
@@ -35,9 +36,9 @@ class AnyValue(dict[str, Any]):
     """A value for every parameter."""
 
     def __missing__(self, name: str) -> Any:
-        if name == "new_results":
+        if name in ("new_results", "body"):
             return b""
-        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq"}
+        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq", "seq", "at_us"}
         return 1 if name in numbers else "x"
 
 

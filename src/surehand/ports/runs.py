@@ -79,6 +79,7 @@ class RunSave(msgspec.Struct, frozen=True, kw_only=True):
     turn: TurnRecord | None = None
     """A new turn, or one that is there with other results; `turns` of the run becomes at least its number + 1."""
     events: tuple[StoredEvent, ...] = ()
+    """One whose number is stored already stays as it was stored: it came with a save that seemed to fail."""
     now_us: int
 
 

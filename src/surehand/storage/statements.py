@@ -305,7 +305,21 @@ get_setting = Statement(select(settings.c.value).where(settings.c.name == _text(
 
 insert_run = _inserted(runs)
 insert_turn = _inserted(turns)
-insert_run_event = _inserted(run_events)
+insert_run_event = Statement(
+    insert(run_events).from_select(
+        [column.name for column in run_events.columns],
+        select(*(bindparam(column.name, type_=column.type) for column in run_events.columns)).where(
+            ~select(literal_column("1"))
+            .where(
+                run_events.c.tenant == _text("tenant"),
+                run_events.c.run_id == _text("run_id"),
+                run_events.c.seq == _number("seq"),
+            )
+            .exists()
+        ),
+    )
+)
+"""Leaves an event that is there as it is: the save that brought it was cut off, and nobody knew."""
 
 _run = select(*runs.c).where(runs.c.tenant == _text("tenant"))
 _one_run = _run.where(runs.c.run_id == _text("run_id"))

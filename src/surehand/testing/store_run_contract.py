@@ -193,12 +193,12 @@ class RunContract(TakeContract):
         assert await store.list_turns("other", "r1") == await store.list_turns("acme", "r1") == []
 
     async def test_a_save_that_cannot_be_done_harms_no_other(self, store: Store) -> None:
-        """All are on their way at once: an event's number is given twice, or a part is of another run or tenant."""
+        """All are on their way at once: a value cannot be stored, or a part is of another run or tenant."""
         for run_id in ("r1", "r2"):
             await store.create_run(run(run_id))
         new = turn("r1", 1, results=b"bad")
         bad = [
-            saving("r1", status="ended", turn=new, events=(event("r1", 2), event("r1", 1))),
+            saving("r1", status="ended", turn=replace(new, view_digest="\ud800"), events=(event("r1", 2),)),
             saving("r1", turn=replace(new, tenant="other")),
             saving("r1", turn=replace(new, run_id="r2")),
             saving("r1", turn=new, events=(event("r1", 2, tenant="other"),)),
@@ -213,6 +213,20 @@ class RunContract(TakeContract):
             after = run(run_id, turns=1, updated_us=NOW_US + 5)
             assert await everything(store, run_id) == (after, [turn(run_id, 0)], [event(run_id, 1)])
         assert await store.list_turns("other", "r1") == await store.list_run_events("other", "r1") == []
+
+    async def test_an_event_is_stored_once(self, store: Store) -> None:
+        """Whoever does not know whether a save was made gives its events again: what is stored stays."""
+        await store.create_run(run("r1"))
+        await store.create_run(run("r1", tenant="other"))
+        first = (event("r1", 1), event("r1", 3))
+        assert await store.save_run(saving("r1", events=first))
+        again = (event("r1", 1, body=b"another"), event("r1", 2), event("r1", 3, body=b"another"), event("r1", 4))
+        assert await store.save_run(saving("r1", events=again))
+        stored = [event("r1", 1), event("r1", 2), event("r1", 3), event("r1", 4)]
+        assert await store.list_run_events("acme", "r1") == stored
+        theirs = event("r1", 1, tenant="other", body=b"theirs")
+        assert await store.save_run(saving("r1", tenant="other", events=(theirs,)))
+        assert await store.list_run_events("other", "r1") == [theirs]
 
     async def test_of_many_endings_one_happens(self, store: Store) -> None:
         """At once, in one process."""
