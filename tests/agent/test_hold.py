@@ -10,6 +10,7 @@ import pytest
 
 import surehand as sh
 from surehand.agent.journal import Journal
+from surehand.ports import RunSave
 from surehand.testing import ScriptedModel
 from tests.agent.raw import Raw, drive, paying, said
 from tests.desk import ASK_FINANCE, Desk, pay_call, pay_tool, until
@@ -135,6 +136,51 @@ async def test_numbers_rise_over_drivers_that_died(desk: Desk, open_desk: Any, m
     assert told == sorted(set(told))
     stored = [one["seq"] for one in await engine.runs.events("r1", by=desk.alice)]
     assert set(stored) <= set(told)
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["not-made", "made-and-not-known"])
+@pytest.mark.parametrize("number", range(1, 5))
+async def test_a_save_that_failed_loses_no_event(
+    desk: Desk, open_desk: Any, monkeypatch: pytest.MonkeyPatch, number: int, made: bool
+) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    with monkeypatch.context() as patch:
+        fail_saves(engine, patch, {number}, made=made)
+        told: list[sh.RunEvent] = []
+        with pytest.raises(sh.StoreError):
+            async for event in sh.run(
+                engine,
+                model=Raw(said("I pay.", paying(1)), said("Done.")),
+                caller=desk.alice,
+                run_id="r1",
+                messages=["go"],
+                stream=False,
+            ):
+                told.append(event)
+    stored = await engine.runs.events("r1", by=desk.alice)
+    assert {one.seq for one in told} <= {one["seq"] for one in stored}
+    rest = await drive(engine, Raw(said("Done.")), desk.alice, run_id="r1")
+    assert rest[-1].data["reason"] == "completed"
+    kinds = [one["kind"] for one in await engine.runs.events("r1", by=desk.alice)]
+    assert kinds.count("run.ended") == 1
+    assert "".join(one["data"]["text"] for one in stored if one["kind"] == "text").count("I pay.") == (number > 1)
+
+
+def fail_saves(engine: sh.Engine, patch: pytest.MonkeyPatch, numbers: set[int], *, made: bool = False) -> None:
+    """Lets some saves of runs fail, by their number from 1; they are made all the same, or not."""
+    store, count = engine.services.store, 0
+    save_run = store.save_run
+
+    async def failing(save: RunSave) -> bool:
+        nonlocal count
+        count += 1
+        if count not in numbers:
+            return await save_run(save)
+        if made:
+            await save_run(save)
+        raise sh.StoreError("gone for a moment")
+
+    patch.setattr(store, "save_run", failing)
 
 
 async def _lost(*_: Any, **__: Any) -> None:

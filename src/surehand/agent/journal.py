@@ -47,6 +47,8 @@ class Journal:
         self._s = services
         self._seq = seq
         self._unsaved: list[RunEvent] = []
+        self._sent = 0
+        """Number of the last event that was handed to the store, whether or not that is known to have worked."""
 
     @classmethod
     async def begin(cls, s: Services, caller: Caller, model: str, start: Start, run_id: str) -> Journal:
@@ -111,7 +113,7 @@ class Journal:
             run_id=self.record.run_id, seq=self._seq, turn=turn, kind=kind, at_us=self._s.clock.now_us(), data=data
         )
         last = self._unsaved[-1] if self._unsaved else None
-        if kind == "text" and last is not None and last.kind == "text":
+        if kind == "text" and last is not None and last.kind == "text" and last.seq > self._sent:
             both = {"text": last.data["text"] + data["text"]}
             self._unsaved[-1] = msgspec.structs.replace(event, data=both)
         else:
@@ -121,13 +123,14 @@ class Journal:
     async def save(
         self, status: RunStatus, *, reason: str | None = None, turn: int | None = None, release: bool = False
     ) -> None:
-        """Stores the state of the run, one turn of it, and the events so far.
+        """Stores the state of the run, one turn of it, and the events so far; if it fails, the next one stores them.
 
         Raises:
             StoreError: The store is gone, or another process has taken the run over: this one must stop.
         """
         record = self.record
         events, self._unsaved = self._unsaved, []
+        self._sent = self._seq
         order = RunSave(
             tenant=record.tenant,
             run_id=record.run_id,
@@ -139,7 +142,12 @@ class Journal:
             events=tuple(self._stored(event) for event in events),
             now_us=self._s.clock.now_us(),
         )
-        saved = await self._s.store.save_run(order)
+        try:
+            saved = await self._s.store.save_run(order)
+        except BaseException:
+            # A run that goes on has no end: it gets another, with its next one.
+            self._unsaved[:0] = [event for event in events if event.kind != "run.ended"]
+            raise
         self.held = saved and not release and status != "ended"
         if not saved:
             raise StoreError(f"run {record.run_id} was taken over by another process")
