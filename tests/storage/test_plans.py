@@ -27,6 +27,7 @@ PLANS = {
     "event": (statements.insert_run_event, "surehand_run_events_pkey"),
     "list": (statements.list_runs(1), "surehand_runs_by_status"),
     "list-two-states": (statements.list_runs(2), "surehand_runs_by_status"),
+    "stops": (statements.undriven_stops, "surehand_runs_by_status", "surehand_workers_pkey"),
     "turns": (statements.list_turns, "surehand_turns_pkey"),
     "events": (statements.list_run_events, "surehand_run_events_pkey"),
 }
@@ -56,7 +57,7 @@ async def test_a_query_goes_by_its_index(any_url: str, statement: Statement, ind
         return "\n".join(str(line[-1]) for line in tx.connection.execute(explained, take(AnyValue())).fetchall())
 
     plan = await store._writer.submit(explain)
-    used = set(re.findall(r"using (?:covering )?(?:index )?(\w+)", plan, re.IGNORECASE))
+    used = set(re.findall(r"(?:using (?:covering )?(?:index )?|bitmap index scan on )(\w+)", plan, re.IGNORECASE))
     assert used == {_name(index, any_url) for index in indexes}
     # That index holds running calls only, so it may be read whole.
     assert not re.search(r"SCAN surehand_(?!calls USING INDEX surehand_calls_running)|Seq Scan", plan)

@@ -75,6 +75,15 @@ class History:
         """What the run has taken of its time, as far as it is stored."""
         return self.turns[-1].spent_s if self.turns else 0.0
 
+    def ended(self) -> set[tuple[int, int]]:
+        """Turn and position of every call with a final result."""
+        return {
+            (number, i)
+            for number, turn in enumerate(self.turns)
+            for i in range(len(turn.results))
+            if i not in turn.open
+        }
+
     def calls_left(self, number: int, bounds: Bounds) -> int:
         """How many calls of a turn may be made."""
         return max(0, bounds.calls - sum(len(turn.results) for turn in self.turns[:number]))

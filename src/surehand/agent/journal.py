@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import msgspec
 
 from ..call import ToolResult
-from ..engine.run_parts import GAP, Results, last_seq, seal, unseal
+from ..engine.run_parts import GAP, Results, last_seq, owe_release, pay, seal, take, unseal
 from ..errors import ConfigError, NotAllowedError, NotFoundError, StoreError
 from ..pipeline import Services
 from ..ports import RunRecord, RunSave, RunStatus, StoredEvent, TurnRecord
@@ -43,7 +44,10 @@ class Journal:
         self.start = start
         self.history = history
         self.held = True
-        """Whether this driver still has the run: it has neither ended, nor been let go, nor been taken over."""
+        """Whether this driver still has the run: it has neither ended, nor been let go, nor been taken over.
+
+        Of an end and of a release that the store did not take, too, it has let go: they are owed.
+        """
         self._s = services
         self._seq = seq
         self._unsaved: list[RunEvent] = []
@@ -69,7 +73,12 @@ class Journal:
             created_us=now_us,
             updated_us=now_us,
         )
-        if not await s.store.create_run(record):
+        try:
+            created = await s.store.create_run(record)
+        except StoreError:
+            owe_release(s, record)
+            raise
+        if not created:
             raise ConfigError(f"run {run_id!r} exists; leave messages out to resume it, or choose another id")
         return cls(s, record, start, History(start.messages), 0)
 
@@ -89,8 +98,7 @@ class Journal:
         start = unseal(s, found.start, Start, tenant=tenant, run_id=run_id, what="start")
         if not caller.same_person(start.caller):
             raise NotAllowedError(f"run {run_id!r} is somebody else's")
-        now_us = s.clock.now_us()
-        record = await s.store.take_run(tenant, run_id, s.owner, now_us=now_us, silent_us=s.lease_us)
+        record = await take(s, found)
         if record is None:
             fresh = await s.store.get_run(tenant, run_id) or found
             if fresh.status == "ended":
@@ -102,7 +110,8 @@ class Journal:
                 journal.history.turns.append(_turn(s, one))
             journal._seq = await last_seq(s, tenant, run_id) + GAP
         except BaseException:
-            await journal.save(record.status, release=True)
+            with contextlib.suppress(StoreError):
+                await journal.save(record.status, release=True)
             raise
         return journal
 
@@ -123,7 +132,9 @@ class Journal:
     async def save(
         self, status: RunStatus, *, reason: str | None = None, turn: int | None = None, release: bool = False
     ) -> None:
-        """Stores the state of the run, one turn of it, and the events so far; if it fails, the next one stores them.
+        """Stores the state of the run, one turn of it, and the events so far; if it fails, they go with the next one.
+
+        An end, and a release, that fail are made when the store is there again: see `Services.owed_runs`.
 
         Raises:
             StoreError: The store is gone, or another process has taken the run over: this one must stop.
@@ -145,12 +156,23 @@ class Journal:
         try:
             saved = await self._s.store.save_run(order)
         except BaseException:
-            # A run that goes on has no end: it gets another, with its next one.
-            self._unsaved[:0] = [event for event in events if event.kind != "run.ended"]
+            if release or status == "ended":
+                self.held = False
+                self._s.owed_runs[(record.tenant, record.run_id)] = order
+            else:
+                self._unsaved[:0] = events
             raise
         self.held = saved and not release and status != "ended"
         if not saved:
             raise StoreError(f"run {record.run_id} was taken over by another process")
+
+    async def pay(self) -> None:
+        """Tries once more to end the run, or to let go of it, if that is owed.
+
+        Raises:
+            StoreError: The store does not take it now; it stays owed.
+        """
+        await pay(self._s, self.record.tenant, self.record.run_id)
 
     async def cancelled(self) -> bool:
         """Whether somebody asked the run to stop. A store that is away for a moment says nothing: ask again."""

@@ -8,9 +8,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from ..call import ToolResult
+from ..call import RunStep, ToolResult
 from ..engine import Engine
-from ..engine.run_parts import BY_HAND, cancelled
+from ..engine.run_parts import BY_HAND, end_calls, ended_elsewhere
+from ..engine.stopping import withdraw_all
 from ..errors import ConfigError, SurehandError
 from ..event import Event
 from ..ports import RunStatus
@@ -19,7 +20,7 @@ from ..types import Caller
 from ..view import ToolView
 from .asking import Asker, announced
 from .bounds import Reason
-from .calling import Calling, ended_elsewhere
+from .calling import Calling
 from .events import RunEvent, RunEventKind
 from .history import Answer, Turn
 from .journal import Journal
@@ -81,8 +82,8 @@ class Driver:
         self._dialect = dialect
         self._spent_s = journal.history.spent_s
         self._heard_later: list[RunEvent] | None = None
-        self._ended: set[tuple[int, int]] = set()
-        """Turn and position of calls whose end was told by this process."""
+        self._ended = journal.history.ended()
+        """Turn and position of calls whose end was told: with what is stored, by whoever stored it."""
         self._asker = Asker(
             model=model,
             dialect=dialect,
@@ -110,15 +111,16 @@ class Driver:
 
     async def leave(self, how: Literal["cancel", "let go"]) -> None:
         """Ends a run whose task was cancelled; else lets go of it, unless it has ended or was let go already."""
-        if not self._journal.held:
-            return
         with contextlib.suppress(SurehandError):
-            if how == "cancel":
+            if not self._journal.held:
+                await self._journal.pay()
+            elif how == "cancel":
                 await self._end("cancelled", "its task was cancelled")
             elif await self._journal.cancelled():
                 await self._end("cancelled", BY_HAND)
             elif self._history.turns:
                 self._history.turns[-1].spent_s = self._spent_s
+                self._tell_ends(len(self._history.turns) - 1, self._history.turns[-1])
         if self._journal.held:
             with contextlib.suppress(SurehandError):
                 await self._journal.save(self._status, turn=self._last, release=True)
@@ -295,13 +297,16 @@ class Driver:
     async def _end(self, reason: Reason, why: str) -> bool:
         number = self._last or 0
         text = ""
+        if reason == "cancelled":
+            await withdraw_all(self._engine.services, self._journal.record.tenant, self.run_id)
         if self._history.turns:
             turn = self._history.turns[-1]
             text, turn.spent_s = turn.answer.model.text, self._spent_s
-            for i in turn.open:
-                turn.results[i] = cancelled(turn.answer.model.calls[i], turn.results[i])
-        if reason == "cancelled":
-            await self._engine.runs.withdraw(self._journal.record.tenant, self._journal.record.run_id)
+            step = RunStep(run_id=self.run_id, turn=number)
+            calls = turn.answer.model.calls
+            for i, one in (await end_calls(self._engine.services, self._caller, step, calls, turn.results)).items():
+                turn.results[i] = one
+            self._tell_ends(number, turn)
         data = {"reason": reason, "why": why, "text": text, "resumable": False}
         await self._save_and_tell("run.ended", number, data, "ended", reason=reason, turn=self._last)
         return True

@@ -70,6 +70,7 @@ async def run(
     """
     services = engine.services
     spoken = dialect(model.dialect)
+    how = Manner(**manner)
     told_id = new_id("run") if run_id is None and messages is not None else run_id
     if told_id is None:
         raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
@@ -83,7 +84,7 @@ async def run(
             yield await _ending(services, journal)
             return
         heard: asyncio.Queue[RunEvent | None] = asyncio.Queue()
-        driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=Manner(**manner))
+        driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=how)
         kind: RunEventKind = "run.resumed" if messages is None else "run.started"
         async with aclosing(_told(driver, kind, heard, interrupted=interrupted)) as told:
             async for event in told:
@@ -166,7 +167,7 @@ async def _ending(services: Services, record: RunRecord) -> RunEvent:
         event = open_event(services, stored)
         if event.kind == "run.ended" and not event.data.get("resumable"):
             return event
-    _, text = await last_turn(services, record.tenant, record.run_id)
+    text = (await last_turn(services, record)).text
     return RunEvent(
         run_id=record.run_id,
         seq=seq + 1,

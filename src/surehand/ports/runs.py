@@ -111,6 +111,14 @@ class RunStore(Protocol):
         """Asks a run that has not ended to stop; `False` if there is none."""
         ...
 
+    async def undriven_stops(self, *, now_us: int, silent_us: int, limit: int = 100) -> list[RunRecord]:
+        """Of all tenants: runs that were asked to stop and have not ended, and that nobody drives.
+
+        Nobody does if the run has no owner, or one that has been silent for at least `silent_us`, or never said
+        anything. Those that were changed longest ago first, so that one that cannot be ended keeps no other waiting.
+        """
+        ...
+
     async def get_run(self, tenant: str, run_id: str) -> RunRecord | None:
         """One run."""
         ...

@@ -93,6 +93,12 @@ def cancel_run(tx: Tx, tenant: str, run_id: str, now_us: int) -> bool:
     return bool(tx.change(statements.cancel_run, {"of_tenant": tenant, "of_run": run_id, "now_us": now_us}))
 
 
+def undriven_stops(tx: Tx, now_us: int, silent_us: int, limit: int) -> list[RunRecord]:
+    """`RunStore.undriven_stops`."""
+    values = {"now_us": now_us, "least_silent_us": silent_us}
+    return all_readable(run_record, lambda most: tx.rows(statements.undriven_stops, {**values, "limit": most}), limit)
+
+
 def get_run(tx: Tx, tenant: str, run_id: str) -> RunRecord | None:
     """`RunStore.get_run`."""
     found = tx.rows(statements.get_run, {"tenant": tenant, "run_id": run_id})

@@ -70,6 +70,7 @@ def any_of(prefix: str, values: Sequence[str]) -> dict[str, str]:
 # A constant in the text, not a parameter: otherwise the partial indexes cannot be used.
 _UNKNOWN = literal_column("'unknown'", Text)
 _RUNNING = literal_column("'running'", Text)
+_WAITING = literal_column("'waiting'", Text)
 
 # --- ledger
 
@@ -81,7 +82,13 @@ get_call = Statement(_call.where(calls.c.call_id == _text("call_id")))
 
 # Subqueries, not joins: a plan that PostgreSQL made while the tables were empty has no order to get wrong.
 _silent_us = Now() - workers.c.seen_us
-_owner_silent_us = select(_silent_us).where(workers.c.owner == calls.c.owner).scalar_subquery()
+
+
+def _silence_of(owner: Any) -> Any:
+    return select(_silent_us).where(workers.c.owner == owner).scalar_subquery()
+
+
+_owner_silent_us = _silence_of(calls.c.owner)
 _seen = select(*calls.c, _owner_silent_us.label("silent_us")).where(calls.c.tenant == _text("tenant"))
 _held_by = (
     select(keys.c.call_id)
@@ -341,6 +348,16 @@ save_run = Statement(
 )
 cancel_run = Statement(
     update(runs).values(cancel=literal_column("1"), updated_us=_number("now_us")).where(*_this_run, _OPEN)
+)
+undriven_stops = Statement(
+    select(*runs.c)
+    .where(
+        runs.c.status.in_([_RUNNING, _WAITING]),
+        runs.c.cancel == literal_column("1"),
+        func.coalesce(_silence_of(runs.c.owner), _number("least_silent_us")) >= _number("least_silent_us"),
+    )
+    .order_by(runs.c.updated_us, runs.c.run_id)
+    .limit(_limit())
 )
 set_results = Statement(
     update(turns)

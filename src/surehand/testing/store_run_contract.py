@@ -257,6 +257,27 @@ class RunContract(TakeContract):
         assert await store.get_run("acme", "r2") == run("r2", status="waiting", owner=None)
         assert not await store.cancel_run("other", "r2", NOW_US + 1)
 
+    async def test_stops_of_runs_that_nobody_drives_are_found(self, store: Store) -> None:
+        """Of all tenants, those that were changed longest ago first; a living driver ends its own."""
+        await store.create_run(run("driven"))  # which is a beat of `p1`
+        await store.create_run(run("let-go", owner=None, status="waiting"))
+        await store.create_run(run("let-go", owner=None, tenant="other"))
+        await store.create_run(run("ended", owner=None, status="ended", cancel=True))
+        await store.create_run(run("driven-too", owner="p2", cancel=True))
+        await store.create_run(run("not-stopped", owner=None))
+        order = (("acme", "driven"), ("other", "let-go"), ("acme", "let-go"))
+        for n, (tenant, run_id) in enumerate(order, 10):
+            assert await store.cancel_run(tenant, run_id, NOW_US + n)
+
+        async def found(silent_us: int, **more: int) -> list[tuple[str, str]]:
+            stops = await store.undriven_stops(now_us=NOW_US, silent_us=silent_us, **more)
+            assert all(one.cancel and one.status != "ended" for one in stops)
+            return [(one.tenant, one.run_id) for one in stops]
+
+        assert await found(LEASE_US) == [("other", "let-go"), ("acme", "let-go")]
+        assert await found(LEASE_US, limit=1) == [("other", "let-go")]
+        assert await found(0) == [("acme", "driven-too"), *order]
+
     async def test_runs_are_listed_newest_first(self, store: Store) -> None:
         """Within a tenant and states."""
         for n, status in enumerate(["ended", "running", "waiting", "ended", "running"]):
