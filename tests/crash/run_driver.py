@@ -56,7 +56,7 @@ class DyingStore(SqlStore):
 
 
 async def cancel(engine: sh.Engine) -> None:
-    """Stops the run while its driver counts as alive, and waits for the end; tells how it stood then, and in the end."""
+    """Stops the run while its driver counts as alive, and waits for its end; tells how it stood, and ended."""
     run = await engine.services.store.get_run(ALICE.tenant, RUN_ID)
     assert run is not None
     assert run.owner is not None

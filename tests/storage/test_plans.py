@@ -37,7 +37,7 @@ class AnyValue(dict[str, Any]):
     """A value for every parameter."""
 
     def __missing__(self, name: str) -> Any:
-        if name in ("new_results", "body"):
+        if name in ("new_results", "new_start", "body"):
             return b""
         numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq", "seq", "at_us"}
         return 1 if name in numbers else "x"

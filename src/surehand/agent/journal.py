@@ -26,6 +26,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     bounds: Bounds
     caller: Caller
     """Where nobody can change it."""
+    spent_s: float = 0.0
+    """What the run had taken of its time when it was last let go without a turn."""
 
 
 class Journal:
@@ -104,7 +106,7 @@ class Journal:
             if fresh.status == "ended":
                 return fresh
             raise ConfigError(f"run {run_id!r} is driven by another process")
-        journal = cls(s, record, start, History(start.messages), 0)
+        journal = cls(s, record, start, History(start.messages, before_s=start.spent_s), 0)
         try:
             for one in await s.store.list_turns(tenant, run_id):
                 journal.history.turns.append(_turn(s, one))
@@ -149,6 +151,7 @@ class Journal:
             status=status,
             reason=reason,
             release=release,
+            start=self._start_again(),
             turn=None if turn is None else self._turn_record(turn),
             events=tuple(self._stored(event) for event in events),
             now_us=self._s.clock.now_us(),
@@ -181,6 +184,13 @@ class Journal:
         except StoreError:
             return False
         return record is not None and record.cancel
+
+    def _start_again(self) -> bytes | None:
+        """What was stored of the start, if it has changed: time that was taken has no turn to be kept with yet."""
+        spent_s = self.history.before_s
+        if self.history.turns or spent_s == self.start.spent_s:
+            return None
+        return self._seal(msgspec.structs.replace(self.start, spent_s=spent_s), "start")
 
     def _turn_record(self, turn: int) -> TurnRecord:
         record, one = self.record, self.history.turns[turn]

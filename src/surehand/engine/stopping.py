@@ -8,7 +8,8 @@ from ..errors import SurehandError
 from ..pipeline import Services
 from ..ports import RunRecord, RunSave, StoredEvent
 from .ending import withdraw
-from .run_parts import BY_HAND, GAP, ended_elsewhere, last_seq, last_turn, owe_release, seal, take
+from .last_turn import ended_elsewhere, last_turn
+from .run_parts import BY_HAND, GAP, last_seq, owe_release, seal, take
 
 
 async def stop(s: Services, record: RunRecord) -> None:

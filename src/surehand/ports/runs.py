@@ -32,7 +32,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     turns: int = 0
     """How many turns are stored."""
     start: bytes
-    """Sealed: the first messages and the bounds."""
+    """Sealed: the first messages, the bounds, and the time that was taken before the first turn."""
     created_us: int
     updated_us: int
 
@@ -76,6 +76,8 @@ class RunSave(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     release: bool = False
     """Whether the driver lets go of it. An ended run has no owner."""
+    start: bytes | None = None
+    """What `start` of the run becomes; `None` leaves it."""
     turn: TurnRecord | None = None
     """A new turn, or one that is there with other results; `turns` of the run becomes at least its number + 1."""
     events: tuple[StoredEvent, ...] = ()

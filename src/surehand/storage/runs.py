@@ -73,6 +73,7 @@ def save_run(tx: Tx, save: RunSave) -> bool:
         "expect_owner": save.expect_owner,
         "to": save.status,
         "new_reason": save.reason,
+        "new_start": save.start,
         "new_owner": None if save.release or save.status == "ended" else save.expect_owner,
         "least_turns": 0 if save.turn is None else save.turn.turn + 1,
         "now_us": save.now_us,

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Integer,
+    ScalarSelect,
     Select,
     Table,
     Text,
@@ -84,7 +85,7 @@ get_call = Statement(_call.where(calls.c.call_id == _text("call_id")))
 _silent_us = Now() - workers.c.seen_us
 
 
-def _silence_of(owner: Any) -> Any:
+def _silence_of(owner: Any) -> ScalarSelect[int]:
     return select(_silent_us).where(workers.c.owner == owner).scalar_subquery()
 
 
@@ -316,7 +317,7 @@ insert_run_event = Statement(
     insert(run_events).from_select(
         [column.name for column in run_events.columns],
         select(*(bindparam(column.name, type_=column.type) for column in run_events.columns)).where(
-            ~select(literal_column("1"))
+            ~select(run_events.c.seq)
             .where(
                 run_events.c.tenant == _text("tenant"),
                 run_events.c.run_id == _text("run_id"),
@@ -340,6 +341,7 @@ save_run = Statement(
     .values(
         status=_text("to"),
         reason=_text("new_reason"),
+        start=func.coalesce(bindparam("new_start", type_=runs.c.start.type), runs.c.start),
         owner=_text("new_owner"),
         turns=case((runs.c.turns < _number("least_turns"), _number("least_turns")), else_=runs.c.turns),
         updated_us=_number("now_us"),

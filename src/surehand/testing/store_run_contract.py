@@ -150,6 +150,8 @@ class RunContract(TakeContract):
         assert await everything(store, "r1") == (after, [first], [event("r1", 1), event("r1", 2, body=b"")])
         assert await store.save_run(saving("r1", now_us=NOW_US + 6, status="waiting"))
         assert await store.get_run("acme", "r1") == replace(after, status="waiting", updated_us=NOW_US + 6)
+        assert await store.save_run(saving("r1", now_us=NOW_US + 7, start=b"\x00another\xff"))
+        assert await store.get_run("acme", "r1") == replace(after, start=b"\x00another\xff", updated_us=NOW_US + 7)
 
     async def test_a_turn_gets_its_results(self, store: Store) -> None:
         """As often as they change; what the model answered stays, and so do other turns."""
