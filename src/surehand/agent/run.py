@@ -8,11 +8,12 @@ from contextlib import aclosing, contextmanager
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..engine import Engine, Runs
-from ..engine.run_parts import last_seq, last_turn
+from ..engine.last_turn import last_turn
+from ..engine.run_parts import last_seq
 from ..errors import ConfigError
 from ..pipeline import Services, new_id
 from ..ports import RunRecord
-from ..providers import Message, UserMessage, dialect
+from ..providers import Message, dialect
 from ..types import Caller
 from . import wellformed
 from .bounds import Bounds
@@ -62,8 +63,9 @@ async def run(
         the run; cancelling the task ends it as `cancelled`. Either way no tool goes on behind its back.
 
     Raises:
-        ConfigError: Neither messages nor a run id, a run id that exists or cannot be one, a run that is
-            driven already, here or by another process, or a model of a dialect that is not known.
+        ConfigError: Neither messages nor a run id, messages that say nothing or hold a result without its call, a run
+            id that exists or cannot be one, a run that is driven already, here or by another process, or a model of a
+            dialect that is not known.
         NotFoundError: There is no such run in the caller's tenant.
         NotAllowedError: The run is somebody else's.
         StoreError: The store is gone, or another process took the run over.
@@ -71,11 +73,12 @@ async def run(
     services = engine.services
     spoken = dialect(model.dialect)
     how = Manner(**manner)
+    given = None if messages is None else wellformed.conversation(messages)
     told_id = new_id("run") if run_id is None and messages is not None else run_id
     if told_id is None:
         raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
     with _alone(services, caller.tenant, wellformed.run_id(told_id)):
-        taking = asyncio.create_task(_journal(services, model, caller, messages, told_id, bounds))
+        taking = asyncio.create_task(_journal(services, model, caller, given, told_id, bounds))
         interrupted = await _outlast(taking)
         if interrupted and (taking.exception() is not None or not isinstance(taking.result(), Journal)):
             raise asyncio.CancelledError
@@ -108,14 +111,13 @@ async def _journal(
     services: Services,
     model: Model,
     caller: Caller,
-    messages: Sequence[Message | str] | str | None,
+    messages: list[Message] | None,
     run_id: str,
     bounds: Bounds | None,
 ) -> Journal | RunRecord:
     if messages is None:
         return await Journal.take(services, caller, run_id)
-    given = [messages] if isinstance(messages, str) else messages
-    start = Start(messages=[_message(one) for one in given], bounds=bounds or Bounds(), caller=caller)
+    start = Start(messages=messages, bounds=bounds or Bounds(), caller=caller)
     return await Journal.begin(services, caller, f"{model.dialect}:{model.name}", start, run_id)
 
 
@@ -176,10 +178,6 @@ async def _ending(services: Services, record: RunRecord) -> RunEvent:
         at_us=record.updated_us,
         data={"reason": record.reason, "why": "", "text": text, "resumable": False},
     )
-
-
-def _message(one: Message | str) -> Message:
-    return wellformed.message(UserMessage(content=one) if isinstance(one, str) else one)
 
 
 Runs.attach(run)
