@@ -110,6 +110,9 @@ def __getattr__(name: str) -> Any:
     if room is None:
         raise AttributeError(f"module 'surehand' has no attribute {name!r}")
     value = getattr(import_module(f".{room}", __name__), name)
+    if room == "compose":
+        # What opens engines may not know what drives runs, and `engine.runs.resume` needs it, if it is ever called.
+        import_module(".engine", __name__).Runs.attach(lambda *given, **named: __getattr__("run")(*given, **named))
     globals()[name] = value
     return value
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+import subprocess
+import sys
 from contextlib import aclosing
 from typing import Any
 
@@ -12,6 +15,7 @@ import surehand as sh
 from surehand.agent.journal import Journal
 from surehand.ports import RunSave
 from surehand.testing import ScriptedModel
+from surehand.testing.store_records import call, claim, question
 from tests.agent.raw import Raw, asked, drive, paying, said
 from tests.desk import ASK_FINANCE, Desk, pay_call, pay_tool, until
 
@@ -148,24 +152,23 @@ async def test_a_save_that_failed_loses_no_event(
     engine: sh.Engine = await open_desk(pay_tool(desk))
     with monkeypatch.context() as patch:
         fail_saves(engine, patch, {number}, made=made)
-        told: list[sh.RunEvent] = []
+        told: list[int] = []
+        model = Raw(said("I pay.", paying(1)), said("Done."))
         with pytest.raises(sh.StoreError):
-            async for event in sh.run(
-                engine,
-                model=Raw(said("I pay.", paying(1)), said("Done.")),
-                caller=desk.alice,
-                run_id="r1",
-                messages=["go"],
-                stream=False,
-            ):
-                told.append(event)
+            await listen(engine, model, desk.alice, told)
     stored = await engine.runs.events("r1", by=desk.alice)
-    assert {one.seq for one in told} <= {one["seq"] for one in stored}
+    assert set(told) <= {one["seq"] for one in stored}
     rest = await drive(engine, Raw(said("Done.")), desk.alice, run_id="r1")
     assert rest[-1].data["reason"] == "completed"
     kinds = [one["kind"] for one in await engine.runs.events("r1", by=desk.alice)]
     assert kinds.count("run.ended") == 1
     assert "".join(one["data"]["text"] for one in stored if one["kind"] == "text").count("I pay.") == (number > 1)
+
+
+async def listen(engine: sh.Engine, model: Any, caller: sh.Caller, told: list[int]) -> None:
+    """Keeps the numbers of events, also when the run breaks off."""
+    async for event in sh.run(engine, model=model, caller=caller, run_id="r1", messages=["go"], stream=False):
+        told.append(event.seq)
 
 
 def fail_saves(engine: sh.Engine, patch: pytest.MonkeyPatch, numbers: set[int], *, made: bool = False) -> None:
@@ -304,6 +307,41 @@ async def test_the_method_resumes_in_a_fresh_process(desk: Desk, open_desk: Any)
     assert events[-1].kind == "run.waiting"
 
 
+def test_resuming_needs_no_import_of_what_drives() -> None:
+    code = """
+import asyncio, sys
+import surehand as sh
+
+async def main():
+    model = type("Model", (), {"dialect": "openai-chat", "name": "none"})()
+    async with sh.open_engine(store="sqlite://") as engine:
+        assert "surehand.agent" not in sys.modules
+        try:
+            async for _ in engine.runs.resume("r1", by=sh.Caller(id="a", tenant="t"), model=model):
+                pass
+        except sh.NotFoundError as error:
+            print(error)
+
+asyncio.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "there is no run 'r1'\n"
+
+
+async def test_a_decision_is_told_with_its_run(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    events: list[sh.Event] = []
+    engine.on_event(events.append)
+    model = Raw(said(None, paying(1), paying(2, 50_000, id="c2")))
+    await drive(engine, model, desk.alice, run_id="r1", messages=["go"], wait=False)
+    (question,) = await engine.approvals.list(by=desk.fiona)
+    await engine.approvals.reject(question.approval_id, by=desk.fiona)
+    (told,) = [one for one in events if one.kind == "approval.decided"]
+    assert (told.run_id, told.position, told.tool_call_id, told.name) == ("r1", 1, "c2", "pay")
+    rows = await engine.services.store.list_audit("acme", call_id=question.call_id)
+    assert [one.run_id for one in rows if one.kind == "approval.decided"] == ["r1"]
+
+
 async def test_a_run_stopped_by_hand_has_an_end(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
     await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", messages=["go"], wait=False)
@@ -316,6 +354,48 @@ async def test_a_run_stopped_by_hand_has_an_end(desk: Desk, open_desk: Any) -> N
     assert len(await engine.approvals.list(by=desk.fiona)) == 3
     journal = await _history(engine, desk)
     assert [result.status for result in journal if result is not None] == ["cancelled"]
+
+
+async def test_stopped_twice_it_ends_once(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", messages=["go"], wait=False)
+    await asyncio.gather(*(engine.runs.cancel("r1", by=desk.alice) for _ in range(3)))
+    info = await engine.runs.cancel("r1", by=desk.alice)
+    assert (info.status, info.reason) == ("ended", "cancelled")
+    kinds = [one["kind"] for one in await engine.runs.events("r1", by=desk.alice)]
+    assert kinds.count("run.ended") == kinds.count("call.finished") == 1
+
+
+async def test_questions_are_withdrawn_behind_many_newer_ones(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", messages=["go"], wait=False)
+    (waiting,) = await engine.approvals.list(by=desk.fiona)
+    later = engine.services.clock.now_us() + 1_000_000
+    claims = [
+        claim(
+            call(f"n{n}", status="waiting", run_id="r2", step_index=0, position=0, created_us=later + n),
+            approval=question(f"q{n}", f"n{n}", created_us=later + n, expires_us=later * 2),
+        )
+        for n in range(1001)
+    ]
+    await asyncio.gather(*(engine.services.store.claim(one) for one in claims))
+    await engine.runs.cancel("r1", by=desk.alice)
+    withdrawn = await engine.services.store.get_call("acme", waiting.call_id)
+    assert withdrawn is not None
+    assert withdrawn.status == "cancelled"
+    assert await engine.services.store.count_open_approvals("acme") == 1001
+
+
+async def test_an_end_that_was_not_stored_is_made_from_the_record(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    await drive(engine, Raw(said("Hello.")), desk.alice, run_id="r1", messages=["go"])
+    *_, before, last = await engine.runs.events("r1", by=desk.alice)
+    assert last["kind"] == "run.ended"
+    with sqlite3.connect(desk.folder / "surehand.db") as connection:
+        connection.execute("DELETE FROM surehand_run_events WHERE seq = ?", (last["seq"],))
+    (made,) = await drive(engine, Raw(), desk.alice, run_id="r1")
+    assert (made.kind, made.turn, made.data) == ("run.ended", 0, last["data"])
+    assert made.seq == before["seq"] + 1
 
 
 async def _history(engine: sh.Engine, desk: Desk) -> list[sh.ToolResult | None]:
@@ -335,8 +415,6 @@ async def test_ones_own_runs_are_listed_behind_newer_ones(desk: Desk, open_desk:
 
 
 async def test_a_changed_column_opens_no_run(desk: Desk, open_desk: Any) -> None:
-    import sqlite3
-
     engine: sh.Engine = await open_desk(pay_tool(desk))
     await drive(engine, Raw(said("secret")), desk.alice, run_id="r1", messages=["go"])
     with sqlite3.connect(desk.folder / "surehand.db") as connection:
@@ -350,8 +428,6 @@ async def test_a_changed_column_opens_no_run(desk: Desk, open_desk: Any) -> None
 
 
 async def test_parts_of_runs_fit_nowhere_else(desk: Desk, open_desk: Any) -> None:
-    import sqlite3
-
     engine: sh.Engine = await open_desk(pay_tool(desk))
     first, second = sh.Caller(id="u", tenant="x:y"), sh.Caller(id="u", tenant="y")
     await drive(engine, Raw(said("secret")), first, run_id="r", messages=["go"])
