@@ -29,7 +29,7 @@ def listed() -> dict[str, set[str]]:
             continue
         fields = set(re.findall(r"`([a-z_]+)`", re.sub(r"\([^)]*\)", "", what)))
         for kind in re.findall(r"`([^`]+)`", kinds):
-            rows[kind] = fields | (OF_A_CALL if "those of a call" in what else set())
+            rows[kind] = fields | (OF_A_CALL if "a call's" in what else set())
     return rows
 
 

@@ -13,6 +13,7 @@ import pytest
 
 import surehand as sh
 from surehand.agent.journal import Journal
+from surehand.agent.script import ScriptError
 from surehand.ports import RunSave
 from surehand.testing import ScriptedModel
 from surehand.testing.store_records import call, claim, question
@@ -94,6 +95,15 @@ async def test_a_fault_of_the_driver_lets_go(desk: Desk, open_desk: Any, monkeyp
         with pytest.raises(sh.StoreError):
             await drive(engine, Raw(), desk.alice, run_id="r1", messages=["go"])
     assert await owner_of(engine) is None
+    assert (await drive(engine, Raw(said("hi")), desk.alice, run_id="r1"))[-1].data["reason"] == "completed"
+
+
+async def test_a_script_that_foresees_too_little_lets_go(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    with pytest.raises(ScriptError):
+        await drive(engine, ScriptedModel([]), desk.alice, run_id="r1", messages=["go"])
+    kinds = [one["kind"] for one in await engine.runs.events("r1", by=desk.alice)]
+    assert (kinds, await owner_of(engine)) == (["run.started", "turn.started"], None)
     assert (await drive(engine, Raw(said("hi")), desk.alice, run_id="r1"))[-1].data["reason"] == "completed"
 
 
