@@ -63,9 +63,8 @@ async def run(
         the run; cancelling the task ends it as `cancelled`. Either way no tool goes on behind its back.
 
     Raises:
-        ConfigError: Neither messages nor a run id, messages that say nothing or hold a result without its call, a run
-            id that exists or cannot be one, a run that is driven already, here or by another process, or a model of a
-            dialect that is not known.
+        ConfigError: No messages and no run id, messages that say nothing or hold a result without its call, a run id
+            that exists or cannot be one, a run that is driven already, here or elsewhere, or an unknown dialect.
         NotFoundError: There is no such run in the caller's tenant.
         NotAllowedError: The run is somebody else's.
         StoreError: The store is gone, or another process took the run over.
