@@ -110,8 +110,15 @@ def __getattr__(name: str) -> Any:
     if room is None:
         raise AttributeError(f"module 'surehand' has no attribute {name!r}")
     value = getattr(import_module(f".{room}", __name__), name)
+    if room == "compose":
+        # What opens engines may not know what drives runs, and `engine.runs.resume` needs it, if it is ever called.
+        import_module(".engine", __name__).Runs.attach(_drive)
     globals()[name] = value
     return value
+
+
+def _drive(*args: Any, **options: Any) -> Any:
+    return __getattr__("run")(*args, **options)
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import surehand as sh
+from surehand.providers import CallResult, ModelTurn, ResultMessage
 from surehand.testing import ScriptedModel
 from tests.desk import ASK_FINANCE, Desk, pay_tool, until
 
@@ -270,6 +271,48 @@ async def test_versions_are_pinned_for_the_run(desk: Desk, open_desk: Any) -> No
     calls = await engine.services.store.list_calls("acme")
     assert [call.version for call in calls] == ["1.0.0", "1.0.0"]
     assert (await engine.view(desk.alice)).tools[0].version == "2.0.0"
+
+
+CALLING = ModelTurn(dialect="openai-chat", calls=(sh.ToolCall(id="c1", name="pay"),))
+
+
+def result(*ids: str) -> ResultMessage:
+    return ResultMessage(results=tuple(CallResult(tool_call_id=one, content="paid") for one in ids))
+
+
+@pytest.mark.parametrize(
+    ("messages", "said"),
+    [
+        ([], "pass what the user says"),
+        ("", "pass what the user says"),
+        (" \n", "pass what the user says"),
+        (["", sh.UserMessage(content=" ")], "pass what the user says"),
+        ([result("c1")], r"messages\[0\] has a result of 'c1'"),
+        (["hi", CALLING, result("c2")], r"messages\[2\] has a result of 'c2'.* pass the ModelTurn"),
+        (["hi", CALLING, result("c1"), result("c1")], r"messages\[3\]"),
+        (["hi", CALLING, ModelTurn(dialect="openai-chat", text="Hm."), result("c1")], r"messages\[3\]"),
+        (sh.UserMessage(content="hi"), r"one UserMessage; put it in brackets"),
+        ([{"role": "user", "content": "hi"}], r"messages\[0\] must be a string or a message .* not dict"),
+        ({"role": "user"}, "must be a string or a list of messages, not dict"),
+        (7, "must be a string or a list of messages, not int"),
+    ],
+)
+async def test_what_says_nothing_starts_no_run(desk: Desk, open_desk: Any, messages: Any, said: str) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    with pytest.raises(sh.ConfigError, match=said):
+        async for _ in sh.run(engine, model=ScriptedModel(["Hello."]), caller=desk.alice, messages=messages):
+            pass
+    assert await engine.runs.list(by=desk.alice) == []
+
+
+@pytest.mark.parametrize(
+    "messages",
+    ["hi", ["", "hi"], ("hi",), ["hi", CALLING, result("c1")], ["hi", CALLING, "and", result("c1"), "now?"]],
+)
+async def test_what_says_something_starts_one(desk: Desk, open_desk: Any, messages: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    run = sh.run(engine, model=ScriptedModel(["Hello."]), caller=desk.alice, messages=messages)
+    assert ended([event async for event in run]) == ("completed", "Hello.")
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,24 @@ class DyingStore(SqlStore):
         return answer
 
 
+async def cancel(engine: sh.Engine) -> None:
+    """Stops the run while its driver counts as alive, and waits for its end; tells how it stood, and ended."""
+    run = await engine.services.store.get_run(ALICE.tenant, RUN_ID)
+    assert run is not None
+    assert run.owner is not None
+    await engine.services.store.beat(run.owner, engine.services.clock.now_us())  # as if it had died just now
+    info = await engine.runs.cancel(RUN_ID, by=ALICE)
+    print(info.status)
+    while info.status != "ended":
+        await asyncio.sleep(0.02)
+        info = await engine.runs.get(RUN_ID, by=ALICE)
+    questions = await engine.approvals.list(by=FIONA)
+    events = await engine.runs.events(RUN_ID, by=ALICE)
+    ends = {one["data"]["position"]: one["data"]["status"] for one in events if one["kind"] == "call.finished"}
+    last = events[-1]
+    print(json.dumps({"last": [last["kind"], last["data"]["reason"]], "questions": len(questions), "ends": ends}))
+
+
 async def main(folder: Path, where: str) -> None:
     shop = Shop(folder / "shop.db")
     store = DyingStore(open_store(os.environ.get("STORE", f"sqlite:///{folder / 'surehand.db'}"))._driver)
@@ -66,6 +84,10 @@ async def main(folder: Path, where: str) -> None:
         settings=sh.Settings(keys=str(folder / "keys"), limits=sh.Limits(lease_s=LEASE_S)),
     )
     model = ScriptedModel(STEPS, catch_up=True)
+    if where == "cancel":
+        async with engine:
+            await cancel(engine)
+        return
     async with engine:
         new = not await engine.services.store.get_run(ALICE.tenant, RUN_ID)
         start: dict[str, Any] = {"messages": ["refund them"]} if new else {}

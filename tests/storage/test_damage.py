@@ -94,6 +94,9 @@ async def test_runs(store: SqlStore) -> None:
     with pytest.raises(StoreError, match="run r2 of tenant acme"):
         await take(store, "r2", "p1")
     assert await take(store, "r1", "p1") is not None
+    for n in (2, 3):
+        assert await store.cancel_run("acme", f"r{n}", NOW_US)
+    assert [one.run_id for one in await store.undriven_stops(now_us=NOW_US, silent_us=1)] == ["r3"]
 
 
 async def test_what_is_damaged_is_told(store: SqlStore, caplog: pytest.LogCaptureFixture) -> None:

@@ -24,8 +24,10 @@ PLANS = {
     "save": (statements.save_run, "surehand_runs_pkey"),
     "cancel": (statements.cancel_run, "surehand_runs_pkey"),
     "results": (statements.set_results, "surehand_turns_pkey"),
+    "event": (statements.insert_run_event, "surehand_run_events_pkey"),
     "list": (statements.list_runs(1), "surehand_runs_by_status"),
     "list-two-states": (statements.list_runs(2), "surehand_runs_by_status"),
+    "stops": (statements.undriven_stops, "surehand_runs_by_status", "surehand_workers_pkey"),
     "turns": (statements.list_turns, "surehand_turns_pkey"),
     "events": (statements.list_run_events, "surehand_run_events_pkey"),
 }
@@ -35,9 +37,9 @@ class AnyValue(dict[str, Any]):
     """A value for every parameter."""
 
     def __missing__(self, name: str) -> Any:
-        if name == "new_results":
+        if name in ("new_results", "new_start", "body"):
             return b""
-        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq"}
+        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq", "seq", "at_us"}
         return 1 if name in numbers else "x"
 
 
@@ -55,7 +57,7 @@ async def test_a_query_goes_by_its_index(any_url: str, statement: Statement, ind
         return "\n".join(str(line[-1]) for line in tx.connection.execute(explained, take(AnyValue())).fetchall())
 
     plan = await store._writer.submit(explain)
-    used = set(re.findall(r"using (?:covering )?(?:index )?(\w+)", plan, re.IGNORECASE))
+    used = set(re.findall(r"(?:using (?:covering )?(?:index )?|bitmap index scan on )(\w+)", plan, re.IGNORECASE))
     assert used == {_name(index, any_url) for index in indexes}
     # That index holds running calls only, so it may be read whole.
     assert not re.search(r"SCAN surehand_(?!calls USING INDEX surehand_calls_running)|Seq Scan", plan)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
-from ..call import RunStep, ToolCall, ToolResult, told
+from ..call import RunStep, ToolCall, ToolResult
 from ..engine import Engine
 from ..types import Caller
 from ..view import ToolView
@@ -101,17 +100,6 @@ class Calling:
                 content=f"`{call.name}` was not called: the run's bound of {most} calls is reached.",
                 is_error=True,
             )
-
-
-def ended_elsewhere(result: ToolResult, position: int) -> dict[str, Any]:
-    """The data of `call.finished` for a call whose end no event of this run told."""
-    return {
-        "call_id": result.call_id,
-        "tool_call_id": result.tool_call_id,
-        "name": result.name,
-        "position": position,
-        **told(result),
-    }
 
 
 def _pinned(turn: Turn, position: int) -> ToolCall:

@@ -52,6 +52,8 @@ class History:
 
     start: Sequence[Message]
     turns: list[Turn] = field(default_factory=list[Turn])
+    before_s: float = 0.0
+    """What the run has taken of its time without a turn that could be stored."""
 
     def messages(self) -> list[Message]:
         """The conversation for the next request."""
@@ -73,7 +75,23 @@ class History:
     @property
     def spent_s(self) -> float:
         """What the run has taken of its time, as far as it is stored."""
-        return self.turns[-1].spent_s if self.turns else 0.0
+        return self.turns[-1].spent_s if self.turns else self.before_s
+
+    @spent_s.setter
+    def spent_s(self, value: float) -> None:
+        if self.turns:
+            self.turns[-1].spent_s = value
+        else:
+            self.before_s = value
+
+    def ended(self) -> set[tuple[int, int]]:
+        """Turn and position of every call with a final result."""
+        return {
+            (number, i)
+            for number, turn in enumerate(self.turns)
+            for i in range(len(turn.results))
+            if i not in turn.open
+        }
 
     def calls_left(self, number: int, bounds: Bounds) -> int:
         """How many calls of a turn may be made."""

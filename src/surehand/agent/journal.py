@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import msgspec
 
 from ..call import ToolResult
-from ..engine.run_parts import GAP, Results, last_seq, seal, unseal
+from ..engine.run_parts import GAP, Results, last_seq, owe_release, pay, seal, take, unseal
 from ..errors import ConfigError, NotAllowedError, NotFoundError, StoreError
 from ..pipeline import Services
 from ..ports import RunRecord, RunSave, RunStatus, StoredEvent, TurnRecord
@@ -25,6 +26,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     bounds: Bounds
     caller: Caller
     """Where nobody can change it."""
+    spent_s: float = 0.0
+    """What the run had taken of its time when it was last let go without a turn."""
 
 
 class Journal:
@@ -43,10 +46,15 @@ class Journal:
         self.start = start
         self.history = history
         self.held = True
-        """Whether this driver still has the run: it has neither ended, nor been let go, nor been taken over."""
+        """Whether this driver still has the run: it has neither ended, nor been let go, nor been taken over.
+
+        Of an end and of a release that the store did not take, too, it has let go: they are owed.
+        """
         self._s = services
         self._seq = seq
         self._unsaved: list[RunEvent] = []
+        self._sent = 0
+        """Number of the last event that was handed to the store, whether or not that is known to have worked."""
 
     @classmethod
     async def begin(cls, s: Services, caller: Caller, model: str, start: Start, run_id: str) -> Journal:
@@ -67,7 +75,12 @@ class Journal:
             created_us=now_us,
             updated_us=now_us,
         )
-        if not await s.store.create_run(record):
+        try:
+            created = await s.store.create_run(record)
+        except StoreError:
+            owe_release(s, record)
+            raise
+        if not created:
             raise ConfigError(f"run {run_id!r} exists; leave messages out to resume it, or choose another id")
         return cls(s, record, start, History(start.messages), 0)
 
@@ -87,20 +100,20 @@ class Journal:
         start = unseal(s, found.start, Start, tenant=tenant, run_id=run_id, what="start")
         if not caller.same_person(start.caller):
             raise NotAllowedError(f"run {run_id!r} is somebody else's")
-        now_us = s.clock.now_us()
-        record = await s.store.take_run(tenant, run_id, s.owner, now_us=now_us, silent_us=s.lease_us)
+        record = await take(s, found)
         if record is None:
             fresh = await s.store.get_run(tenant, run_id) or found
             if fresh.status == "ended":
                 return fresh
             raise ConfigError(f"run {run_id!r} is driven by another process")
-        journal = cls(s, record, start, History(start.messages), 0)
+        journal = cls(s, record, start, History(start.messages, before_s=start.spent_s), 0)
         try:
             for one in await s.store.list_turns(tenant, run_id):
                 journal.history.turns.append(_turn(s, one))
             journal._seq = await last_seq(s, tenant, run_id) + GAP
         except BaseException:
-            await journal.save(record.status, release=True)
+            with contextlib.suppress(StoreError):
+                await journal.save(record.status, release=True)
             raise
         return journal
 
@@ -111,7 +124,7 @@ class Journal:
             run_id=self.record.run_id, seq=self._seq, turn=turn, kind=kind, at_us=self._s.clock.now_us(), data=data
         )
         last = self._unsaved[-1] if self._unsaved else None
-        if kind == "text" and last is not None and last.kind == "text":
+        if kind == "text" and last is not None and last.kind == "text" and last.seq > self._sent:
             both = {"text": last.data["text"] + data["text"]}
             self._unsaved[-1] = msgspec.structs.replace(event, data=both)
         else:
@@ -121,13 +134,16 @@ class Journal:
     async def save(
         self, status: RunStatus, *, reason: str | None = None, turn: int | None = None, release: bool = False
     ) -> None:
-        """Stores the state of the run, one turn of it, and the events so far.
+        """Stores the state of the run, one turn of it, and the events so far; if it fails, they go with the next one.
+
+        An end, and a release, that fail are made when the store is there again: see `Services.owed_runs`.
 
         Raises:
             StoreError: The store is gone, or another process has taken the run over: this one must stop.
         """
         record = self.record
         events, self._unsaved = self._unsaved, []
+        self._sent = self._seq
         order = RunSave(
             tenant=record.tenant,
             run_id=record.run_id,
@@ -135,14 +151,31 @@ class Journal:
             status=status,
             reason=reason,
             release=release,
+            start=self._start_again(),
             turn=None if turn is None else self._turn_record(turn),
             events=tuple(self._stored(event) for event in events),
             now_us=self._s.clock.now_us(),
         )
-        saved = await self._s.store.save_run(order)
+        try:
+            saved = await self._s.store.save_run(order)
+        except BaseException:
+            if release or status == "ended":
+                self.held = False
+                self._s.owed_runs[(record.tenant, record.run_id)] = order
+            else:
+                self._unsaved[:0] = events
+            raise
         self.held = saved and not release and status != "ended"
         if not saved:
             raise StoreError(f"run {record.run_id} was taken over by another process")
+
+    async def pay(self) -> None:
+        """Tries once more to end the run, or to let go of it, if that is owed.
+
+        Raises:
+            StoreError: The store does not take it now; it stays owed.
+        """
+        await pay(self._s, self.record.tenant, self.record.run_id)
 
     async def cancelled(self) -> bool:
         """Whether somebody asked the run to stop. A store that is away for a moment says nothing: ask again."""
@@ -151,6 +184,13 @@ class Journal:
         except StoreError:
             return False
         return record is not None and record.cancel
+
+    def _start_again(self) -> bytes | None:
+        """What was stored of the start, if it has changed: time that was taken has no turn to be kept with yet."""
+        spent_s = self.history.before_s
+        if self.history.turns or spent_s == self.start.spent_s:
+            return None
+        return self._seal(msgspec.structs.replace(self.start, spent_s=spent_s), "start")
 
     def _turn_record(self, turn: int) -> TurnRecord:
         record, one = self.record, self.history.turns[turn]

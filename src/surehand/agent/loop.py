@@ -8,9 +8,11 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from ..call import ToolResult
+from ..call import RunStep, ToolResult
 from ..engine import Engine
-from ..engine.run_parts import BY_HAND, cancelled
+from ..engine.last_turn import end_calls, ended_elsewhere
+from ..engine.run_parts import BY_HAND
+from ..engine.stopping import withdraw_all
 from ..errors import ConfigError, SurehandError
 from ..event import Event
 from ..ports import RunStatus
@@ -18,8 +20,9 @@ from ..providers import Dialect, Export, ModelTurn
 from ..types import Caller
 from ..view import ToolView
 from .asking import Asker, announced
+from .at_work import AtWork
 from .bounds import Reason
-from .calling import Calling, ended_elsewhere
+from .calling import Calling
 from .events import RunEvent, RunEventKind
 from .history import Answer, Turn
 from .journal import Journal
@@ -80,9 +83,10 @@ class Driver:
         self._bounds = journal.start.bounds
         self._dialect = dialect
         self._spent_s = journal.history.spent_s
+        self._at_work = AtWork(engine.services.clock)
         self._heard_later: list[RunEvent] | None = None
-        self._ended: set[tuple[int, int]] = set()
-        """Turn and position of calls whose end was told by this process."""
+        self._ended = journal.history.ended()
+        """Turn and position of calls whose end was told: with what is stored, by whoever stored it."""
         self._asker = Asker(
             model=model,
             dialect=dialect,
@@ -110,15 +114,17 @@ class Driver:
 
     async def leave(self, how: Literal["cancel", "let go"]) -> None:
         """Ends a run whose task was cancelled; else lets go of it, unless it has ended or was let go already."""
-        if not self._journal.held:
-            return
         with contextlib.suppress(SurehandError):
-            if how == "cancel":
+            if not self._journal.held:
+                await self._journal.pay()
+            elif how == "cancel":
                 await self._end("cancelled", "its task was cancelled")
             elif await self._journal.cancelled():
                 await self._end("cancelled", BY_HAND)
-            elif self._history.turns:
-                self._history.turns[-1].spent_s = self._spent_s
+            else:
+                self._history.spent_s = self._spent_s
+                if self._history.turns:
+                    self._tell_ends(len(self._history.turns) - 1, self._history.turns[-1])
         if self._journal.held:
             with contextlib.suppress(SurehandError):
                 await self._journal.save(self._status, turn=self._last, release=True)
@@ -209,8 +215,7 @@ class Driver:
             return await self._end("failed", str(failure))
         if await self._journal.cancelled():
             return await self._end("cancelled", BY_HAND)
-        if self._history.turns:
-            self._history.turns[-1].spent_s = self._spent_s
+        self._history.spent_s = self._spent_s
         data = {"reason": "failed", "why": str(failure), "resumable": True}
         await self._save_and_tell("run.ended", len(self._history.turns), data, "running", turn=self._last, release=True)
         return True
@@ -253,15 +258,18 @@ class Driver:
         return await self._decisions(number, turn) if self._wait else True
 
     async def _decisions(self, number: int, turn: Turn) -> bool:
-        """Waits for people. The run goes on when no question is open."""
+        """Waits for people. The run goes on when no question is open. What is approved runs on the run's own time."""
+        self._at_work.reset()
         tasks = self._calling.decisions(turn)
         try:
             while tasks:
                 await asyncio.wait(tasks.values(), timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED)
                 done = {i: task for i, task in tasks.items() if task.done()}
                 for i, task in done.items():
+                    self._at_work.end(i)
                     turn.results[i] = task.result()
                     del tasks[i]
+                self._count(turn)
                 self._tell_ends(number, turn)
                 if not tasks:
                     return await self._close(number)
@@ -271,7 +279,12 @@ class Driver:
                     return False
         finally:
             await self._calling.collect(turn, tasks)
+            self._count(turn)
         return False
+
+    def _count(self, turn: Turn) -> None:
+        self._spent_s += self._at_work.taken()
+        turn.spent_s = self._spent_s
 
     async def _watched(self, tasks: set[asyncio.Task[Any]]) -> bool:
         """Waits for all; false, and they are cancelled, if somebody stopped the run meanwhile."""
@@ -294,14 +307,17 @@ class Driver:
 
     async def _end(self, reason: Reason, why: str) -> bool:
         number = self._last or 0
-        text = ""
+        text, self._history.spent_s = "", self._spent_s
+        if reason == "cancelled":
+            await withdraw_all(self._engine.services, self._journal.record.tenant, self.run_id)
         if self._history.turns:
             turn = self._history.turns[-1]
-            text, turn.spent_s = turn.answer.model.text, self._spent_s
-            for i in turn.open:
-                turn.results[i] = cancelled(turn.answer.model.calls[i], turn.results[i])
-        if reason == "cancelled":
-            await self._engine.runs.withdraw(self._journal.record.tenant, self._journal.record.run_id)
+            text = turn.answer.model.text
+            step = RunStep(run_id=self.run_id, turn=number)
+            calls = turn.answer.model.calls
+            for i, one in (await end_calls(self._engine.services, self._caller, step, calls, turn.results)).items():
+                turn.results[i] = one
+            self._tell_ends(number, turn)
         data = {"reason": reason, "why": why, "text": text, "resumable": False}
         await self._save_and_tell("run.ended", number, data, "ended", reason=reason, turn=self._last)
         return True
@@ -342,7 +358,10 @@ class Driver:
             about = {"call_id": event.call_id, "tool_call_id": event.tool_call_id, "name": event.name}
             kind: Any = event.kind
             number = len(self._history.turns) - 1
+            if kind == "call.started":
+                self._at_work.begin(event.position)
             if kind == "call.finished":
+                self._at_work.end(event.position)
                 self._ended.add((number, event.position))
             self._tell(kind, number, {**about, "position": event.position, **event.data})
 

@@ -8,11 +8,12 @@ from contextlib import aclosing, contextmanager
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..engine import Engine, Runs
-from ..engine.run_parts import last_seq, last_turn
+from ..engine.last_turn import last_turn
+from ..engine.run_parts import last_seq
 from ..errors import ConfigError
 from ..pipeline import Services, new_id
 from ..ports import RunRecord
-from ..providers import Message, UserMessage, dialect
+from ..providers import Message, dialect
 from ..types import Caller
 from . import wellformed
 from .bounds import Bounds
@@ -62,19 +63,21 @@ async def run(
         the run; cancelling the task ends it as `cancelled`. Either way no tool goes on behind its back.
 
     Raises:
-        ConfigError: Neither messages nor a run id, a run id that exists or cannot be one, a run that is
-            driven already, here or by another process, or a model of a dialect that is not known.
+        ConfigError: No messages and no run id, messages that say nothing or hold a result without its call, a run id
+            that exists or cannot be one, a run that is driven already, here or elsewhere, or an unknown dialect.
         NotFoundError: There is no such run in the caller's tenant.
         NotAllowedError: The run is somebody else's.
         StoreError: The store is gone, or another process took the run over.
     """
     services = engine.services
     spoken = dialect(model.dialect)
+    how = Manner(**manner)
+    given = None if messages is None else wellformed.conversation(messages)
     told_id = new_id("run") if run_id is None and messages is not None else run_id
     if told_id is None:
         raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
     with _alone(services, caller.tenant, wellformed.run_id(told_id)):
-        taking = asyncio.create_task(_journal(services, model, caller, messages, told_id, bounds))
+        taking = asyncio.create_task(_journal(services, model, caller, given, told_id, bounds))
         interrupted = await _outlast(taking)
         if interrupted and (taking.exception() is not None or not isinstance(taking.result(), Journal)):
             raise asyncio.CancelledError
@@ -83,7 +86,7 @@ async def run(
             yield await _ending(services, journal)
             return
         heard: asyncio.Queue[RunEvent | None] = asyncio.Queue()
-        driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=Manner(**manner))
+        driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=how)
         kind: RunEventKind = "run.resumed" if messages is None else "run.started"
         async with aclosing(_told(driver, kind, heard, interrupted=interrupted)) as told:
             async for event in told:
@@ -107,14 +110,13 @@ async def _journal(
     services: Services,
     model: Model,
     caller: Caller,
-    messages: Sequence[Message | str] | str | None,
+    messages: list[Message] | None,
     run_id: str,
     bounds: Bounds | None,
 ) -> Journal | RunRecord:
     if messages is None:
         return await Journal.take(services, caller, run_id)
-    given = [messages] if isinstance(messages, str) else messages
-    start = Start(messages=[_message(one) for one in given], bounds=bounds or Bounds(), caller=caller)
+    start = Start(messages=messages, bounds=bounds or Bounds(), caller=caller)
     return await Journal.begin(services, caller, f"{model.dialect}:{model.name}", start, run_id)
 
 
@@ -166,7 +168,7 @@ async def _ending(services: Services, record: RunRecord) -> RunEvent:
         event = open_event(services, stored)
         if event.kind == "run.ended" and not event.data.get("resumable"):
             return event
-    _, text = await last_turn(services, record.tenant, record.run_id)
+    text = (await last_turn(services, record)).text
     return RunEvent(
         run_id=record.run_id,
         seq=seq + 1,
@@ -175,10 +177,6 @@ async def _ending(services: Services, record: RunRecord) -> RunEvent:
         at_us=record.updated_us,
         data={"reason": record.reason, "why": "", "text": text, "resumable": False},
     )
-
-
-def _message(one: Message | str) -> Message:
-    return wellformed.message(UserMessage(content=one) if isinstance(one, str) else one)
 
 
 Runs.attach(run)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 import msgspec
 
 from ..call import ToolCall
 from ..errors import ConfigError
-from ..providers import CallResult, Message, ModelTurn, ResultMessage
+from ..providers import CallResult, Message, ModelTurn, ResultMessage, SystemMessage, UserMessage
 
 _DEPTH = 140
 """Deeper than any arguments that a call may have, so that what is cut here is refused there."""
@@ -80,6 +81,47 @@ def _finite(value: Any) -> bool:
     except ValueError:
         return False
     return True
+
+
+def conversation(given: Any) -> list[Message]:
+    """What a run is started with, cleaned likewise; a string is what the user says.
+
+    Raises:
+        ConfigError: It says nothing, holds what is no message, or a result whose call is not in the turn before it.
+    """
+    kind = type(given).__name__
+    if isinstance(given, Message):
+        raise ConfigError(f"run: messages is one {kind}; put it in brackets: messages=[...]")
+    if isinstance(given, Mapping | bytes) or not isinstance(given, Iterable):
+        raise ConfigError(f"run: messages must be a string or a list of messages, not {kind}")
+    listed: list[Any] = [given] if isinstance(given, str) else list(cast("Iterable[Any]", given))
+    messages: list[Message] = []
+    ids: list[str] = []
+    for place, one in enumerate(listed):
+        if not isinstance(one, str | Message):
+            raise ConfigError(
+                f"run: messages[{place}] must be a string or a message such as sh.UserMessage, not {type(one).__name__}"
+            )
+        cleaned = message(UserMessage(content=one) if isinstance(one, str) else one)
+        if isinstance(cleaned, ModelTurn):
+            ids = [call.id for call in cleaned.calls]
+        elif isinstance(cleaned, ResultMessage):
+            _pair(cleaned, ids, place)
+        messages.append(cleaned)
+    if all(isinstance(one, SystemMessage | UserMessage) and not one.content.strip() for one in messages):
+        raise ConfigError('run: messages say nothing; pass what the user says, such as messages=["Refund order 7."]')
+    return messages
+
+
+def _pair(message: ResultMessage, ids: list[str], place: int) -> None:
+    """Takes the ids of the results out of those of the calls that have none yet."""
+    for result in message.results:
+        if result.tool_call_id not in ids:
+            raise ConfigError(
+                f"run: messages[{place}] has a result of {result.tool_call_id[:60]!r}, which is no call of the turn "
+                "before it; pass the ModelTurn with that call first"
+            )
+        ids.remove(result.tool_call_id)
 
 
 def message(one: Message) -> Message:

@@ -9,6 +9,7 @@ import msgspec
 from ..approval import Approval, ApprovalStatus, Counted, Refused, Shown, Verdict, count
 from ..audit import AuditRow
 from ..errors import ApprovalError
+from ..ledger import CallRecord
 from ..pipeline import Services
 from ..pipeline.ask import vote_seal
 from ..pipeline.trace import record_row, unseal_json
@@ -112,8 +113,11 @@ class Approvals:
             raise ApprovalError("mismatch", f"{approval_id} is about another call than the one that was seen")
         self._check_policy(found, by)
         reason = self._s.redactor.polish(reason, _REASON_CHARS)
+        call = await self._s.store.get_call(found.tenant, found.call_id)
+        if call is None:
+            raise _not_found(approval_id)
         ballot = await self._s.store.vote(
-            by.tenant, approval_id, lambda approval: self._ballot(approval, by, verdict, reason)
+            by.tenant, approval_id, lambda approval: self._ballot(approval, call, by, verdict, reason)
         )
         if ballot is None:
             raise _not_found(approval_id)
@@ -123,7 +127,10 @@ class Approvals:
             "approval.decided",
             caller=by,
             call_id=found.call_id,
+            tool_call_id=call.tool_call_id,
             name=found.name,
+            run_id=call.run_id or "",
+            position=call.position or 0,
             verdict=verdict,
             approval_id=approval_id,
         )
@@ -145,7 +152,9 @@ class Approvals:
         if isinstance(decision, Deny):
             raise ApprovalError("not_entitled", f"{by.id} may not approve: {'; '.join(decision.reasons)}")
 
-    def _ballot(self, approval: Approval, by: Caller, verdict: Verdict, reason: str) -> Ballot | Refused:
+    def _ballot(
+        self, approval: Approval, call: CallRecord, by: Caller, verdict: Verdict, reason: str
+    ) -> Ballot | Refused:
         now_us = self._s.clock.now_us()
         counted = count(approval, by, verdict, reason=reason, now_us=now_us)
         if isinstance(counted, Refused):
@@ -155,16 +164,18 @@ class Approvals:
         return Ballot(
             counted=counted,
             move=_move(approval, counted, now_us),
-            audit=(self._row(approval, by, verdict, reason, counted),),
+            audit=(self._row(approval, call.run_id, by, verdict, reason, counted),),
         )
 
-    def _row(self, approval: Approval, by: Caller, verdict: Verdict, reason: str, counted: Counted) -> AuditRow:
+    def _row(
+        self, approval: Approval, run_id: str | None, by: Caller, verdict: Verdict, reason: str, counted: Counted
+    ) -> AuditRow:
         return record_row(
             self._s,
             "approval.decided",
             tenant=approval.tenant,
             call_id=approval.call_id,
-            run_id=None,
+            run_id=run_id,
             approval_id=approval.approval_id,
             name=approval.name,
             version=approval.version,

@@ -1,4 +1,4 @@
-"""What an engine does by itself: finds the work of the dead, ends expired questions, seals the audit."""
+"""What an engine does by itself: finds the work of the dead, ends what is over, seals the audit."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from ..pipeline.trace import late
 from ..pipeline.unknown import recover_one, settle_by_check
 from .ending import expire
 from .heart import Heart
+from .run_parts import pay
+from .stopping import stop
 
 _BATCH = 100
 _SEALED_AT_ONCE = 128
@@ -84,6 +86,7 @@ class Maintenance:
     async def _once(self) -> None:
         await self._guarded("pay", self._pay)
         await self._guarded("recover", self._recover)
+        await self._guarded("stop", self._stop)
         await self._guarded("expire", self._expire)
         await self._guarded("seal", self.seal)
 
@@ -106,6 +109,13 @@ class Maintenance:
                 self._s.owed.remove(move)
             except Exception as error:
                 failed = error
+        for tenant, run_id in list(self._s.owed_runs):
+            if (tenant, run_id) in self._s.driving:
+                continue  # whoever drives it has paid, or leaves it like this
+            try:
+                await pay(self._s, tenant, run_id)
+            except Exception as error:
+                failed = error
         if failed is not None:
             raise failed
 
@@ -124,6 +134,13 @@ class Maintenance:
         found = await recover_one(self._s, record, why=why)
         if found.status == "unknown":
             await settle_by_check(self._s, found, self._s.world)
+
+    async def _stop(self) -> None:
+        """Runs that were asked to stop by whoever could not end them: their driver lived, or had just let go."""
+        for run in await self._s.store.undriven_stops(
+            now_us=self._s.clock.now_us(), silent_us=self._s.lease_us, limit=_BATCH
+        ):
+            await self._guarded("stop", partial(stop, self._s, run))
 
     async def _expire(self) -> None:
         for approval in await self._s.store.expired_approvals(self._s.clock.now_us(), limit=_BATCH):

@@ -1,4 +1,4 @@
-"""The sealed parts of a run that the engine must read, whoever drives it: who started it, what its calls came to."""
+"""What the engine does with a run, whoever drives it: reads and seals its parts, takes it, makes up for its release."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ..call import ToolCall, ToolResult
+from ..call import ToolResult
+from ..errors import StoreError
 from ..pipeline import Services
-from ..ports import TurnRecord
+from ..ports import RunRecord, RunSave
 from ..types import Caller
 
 T = TypeVar("T")
@@ -30,15 +31,6 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
 
 class _Started(msgspec.Struct, frozen=True):
     caller: Caller
-
-
-class _Said(msgspec.Struct, frozen=True):
-    text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-
-
-class _Answered(msgspec.Struct, frozen=True):
-    model: _Said
 
 
 def seal(s: Services, value: Any, *, tenant: str, run_id: str, what: str) -> bytes:
@@ -65,42 +57,51 @@ def starter(s: Services, start: bytes, *, tenant: str, run_id: str) -> Caller:
     return unseal(s, start, _Started, tenant=tenant, run_id=run_id, what="start").caller
 
 
+async def take(s: Services, record: RunRecord) -> RunRecord | None:
+    """Makes this engine the run's driver, as `RunStore.take_run`; what it still owes the run goes first.
+
+    Raises:
+        StoreError: It is not known whether it is; `Maintenance` lets go of it then.
+    """
+    await pay(s, record.tenant, record.run_id)
+    try:
+        now_us = s.clock.now_us()
+        return await s.store.take_run(record.tenant, record.run_id, s.owner, now_us=now_us, silent_us=s.lease_us)
+    except StoreError:
+        owe_release(s, record)
+        raise
+
+
+async def pay(s: Services, tenant: str, run_id: str) -> None:
+    """Ends a run, or lets go of it, as was due when the store did not take that.
+
+    Raises:
+        StoreError: It still does not.
+    """
+    key = (tenant, run_id)
+    order = s.owed_runs.get(key)
+    if order is None:
+        return
+    await s.store.save_run(order)
+    if s.owed_runs.get(key) is order:
+        del s.owed_runs[key]
+
+
+def owe_release(s: Services, record: RunRecord) -> None:
+    """Has `Maintenance` let go of a run that this engine may have taken."""
+    s.owed_runs[(record.tenant, record.run_id)] = RunSave(
+        tenant=record.tenant,
+        run_id=record.run_id,
+        expect_owner=s.owner,
+        status=record.status,
+        release=True,
+        now_us=s.clock.now_us(),
+    )
+
+
 async def last_seq(s: Services, tenant: str, run_id: str) -> int:
     """Number of the last stored event, or 0."""
     last = 0
     while page := await s.store.list_run_events(tenant, run_id, after_seq=last):
         last = page[-1].seq
     return last
-
-
-async def last_turn(s: Services, tenant: str, run_id: str) -> tuple[TurnRecord | None, str]:
-    """The last turn of a run that nobody drives, every open call of it told as cancelled; and the model's text."""
-    turns = await s.store.list_turns(tenant, run_id)
-    if not turns:
-        return None, ""
-    last = turns[-1]
-    said = unseal(s, last.answer, _Answered, tenant=tenant, run_id=run_id, what=f"answer{last.turn}").model
-    if last.results is None:
-        return last, said.text
-    what = f"results{last.turn}"
-    kept = unseal(s, last.results, Results, tenant=tenant, run_id=run_id, what=what)
-    closed = [
-        cancelled(call, one) if one is None or one.status == "pending" else one
-        for call, one in zip(said.calls, kept.results, strict=False)
-    ]
-    results = seal(s, msgspec.structs.replace(kept, results=closed), tenant=tenant, run_id=run_id, what=what)
-    return msgspec.structs.replace(last, results=results), said.text
-
-
-def cancelled(call: ToolCall, before: ToolResult | None) -> ToolResult:
-    """The result of a call that ended with its run."""
-    return ToolResult(
-        call_id="" if before is None else before.call_id,
-        tool_call_id=call.id,
-        name=call.name,
-        version=None,
-        status="cancelled",
-        content=f"`{call.name}` was cancelled with the run.",
-        is_error=True,
-        approval_id=None if before is None else before.approval_id,
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -11,10 +10,10 @@ import msgspec
 from ..errors import ConfigError, NotAllowedError, NotFoundError, StoreError
 from ..pipeline import Services
 from ..policy import Allow
-from ..ports import RunRecord, RunSave, RunStatus, StoredEvent
+from ..ports import RunRecord, RunStatus
 from ..types import Caller
-from .ending import withdraw
-from .run_parts import BY_HAND, GAP, last_seq, last_turn, seal, starter, unseal
+from .run_parts import starter, unseal
+from .stopping import stop
 
 
 class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,6 +84,8 @@ class Runs:
     async def cancel(self, run_id: str, *, by: Caller) -> RunInfo:
         """Stops a run, whoever drives it; one that nobody drives ends at once. Its open questions are withdrawn.
 
+        One whose driver has died ends when its lease is over, by any engine's own doing.
+
         Raises:
             NotFoundError: There is none in the caller's tenant.
             NotAllowedError: It is somebody else's, and policy does not let the caller resolve calls.
@@ -92,44 +93,9 @@ class Runs:
         """
         s = self._s
         record, caller = await self._find(run_id, by, others="resolve")
-        key = (record.tenant, run_id)
-        if await s.store.cancel_run(record.tenant, run_id, s.clock.now_us()) and key not in s.driving:
-            s.driving.add(key)
-            ending = asyncio.create_task(self._end_undriven(record.tenant, run_id))
-            ending.add_done_callback(lambda _: s.driving.discard(key))
-            await asyncio.shield(ending)  # once taken, a run is ended, whoever gives up waiting for it
+        if await s.store.cancel_run(record.tenant, run_id, s.clock.now_us()):
+            await stop(s, record)
         return _info(await s.store.get_run(by.tenant, run_id) or record, caller)
-
-    async def _end_undriven(self, tenant: str, run_id: str) -> None:
-        s = self._s
-        taken = await s.store.take_run(tenant, run_id, s.owner, now_us=s.clock.now_us(), silent_us=s.lease_us)
-        if taken is None:
-            return
-        await self.withdraw(tenant, run_id)
-        turn, text = await last_turn(s, tenant, run_id)
-        now_us = s.clock.now_us()
-        seq = await last_seq(s, tenant, run_id) + GAP
-        event = {
-            "run_id": run_id,
-            "seq": seq,
-            "turn": max(0, taken.turns - 1),
-            "kind": "run.ended",
-            "at_us": now_us,
-            "data": {"reason": "cancelled", "why": BY_HAND, "text": text, "resumable": False},
-        }
-        body = seal(s, event, tenant=tenant, run_id=run_id, what=f"event{seq}")
-        await s.store.save_run(
-            RunSave(
-                tenant=tenant,
-                run_id=run_id,
-                expect_owner=s.owner,
-                status="ended",
-                reason="cancelled",
-                turn=turn,
-                events=(StoredEvent(run_id=run_id, tenant=tenant, seq=seq, at_us=now_us, body=body),),
-                now_us=now_us,
-            )
-        )
 
     def resume(self, run_id: str, *, by: Caller, model: Any, **options: Any) -> AsyncIterator[Any]:
         """The same as `sh.run(engine, run_id=..., caller=..., model=...)`.
@@ -145,13 +111,6 @@ class Runs:
     def attach(cls, drive: Callable[..., AsyncIterator[Any]]) -> None:
         """Sets what `resume` uses, for every engine; `surehand.agent` does this when it is imported."""
         Runs._drive = staticmethod(drive)
-
-    async def withdraw(self, tenant: str, run_id: str) -> None:
-        """Ends the calls of a run that wait for people or were not resumed: nobody will."""
-        most = self._s.limits.open_approvals
-        waiting = await self._s.store.list_calls(tenant, statuses=("waiting", "ready"), run_id=run_id, limit=most)
-        for call in waiting:
-            await withdraw(self._s, call)
 
     async def _find(
         self, run_id: str, by: Caller, *, others: Literal["audit", "resolve"] = "audit"

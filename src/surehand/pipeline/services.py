@@ -13,7 +13,7 @@ import uuid_utils
 from ..audit import AuditRow
 from ..event import Event, EventKind, Sink
 from ..limits import Limits
-from ..ports import CallerResolver, Clock, Move, Store
+from ..ports import CallerResolver, Clock, Move, RunSave, Store
 from ..redact import Redactor
 from ..runners import Gate, InlineRunner, Runner, ThreadRunner
 from ..secrets import Keyring
@@ -85,6 +85,8 @@ class Services:
     """Handlers, by tenant and call id, that have not really ended, those included that were given up."""
     owed: list[Move] = field(default_factory=list[Move])
     """Changes that the store did not take; made when it is there again."""
+    owed_runs: dict[tuple[str, str], RunSave] = field(default_factory=dict[tuple[str, str], RunSave])
+    """Likewise the ends and releases of runs, by tenant and run id: while this engine lives, nobody else takes them."""
     read_only_records: Literal["after", "before"] = "after"
     """Whether the record of a read-only call is durable before its result is returned."""
 

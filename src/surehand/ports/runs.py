@@ -32,7 +32,7 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     turns: int = 0
     """How many turns are stored."""
     start: bytes
-    """Sealed: the first messages and the bounds."""
+    """Sealed: the first messages, the bounds, and the time that was taken before the first turn."""
     created_us: int
     updated_us: int
 
@@ -76,9 +76,12 @@ class RunSave(msgspec.Struct, frozen=True, kw_only=True):
     reason: str | None = None
     release: bool = False
     """Whether the driver lets go of it. An ended run has no owner."""
+    start: bytes | None = None
+    """What `start` of the run becomes; `None` leaves it."""
     turn: TurnRecord | None = None
     """A new turn, or one that is there with other results; `turns` of the run becomes at least its number + 1."""
     events: tuple[StoredEvent, ...] = ()
+    """One whose number is stored already stays as it was stored: it came with a save that seemed to fail."""
     now_us: int
 
 
@@ -108,6 +111,14 @@ class RunStore(Protocol):
 
     def cancel_run(self, tenant: str, run_id: str, now_us: int) -> Awaitable[bool]:
         """Asks a run that has not ended to stop; `False` if there is none."""
+        ...
+
+    async def undriven_stops(self, *, now_us: int, silent_us: int, limit: int = 100) -> list[RunRecord]:
+        """Of all tenants: runs that were asked to stop and have not ended, and that nobody drives.
+
+        Nobody does if the run has no owner, or one that has been silent for at least `silent_us`, or never said
+        anything. Those that were changed longest ago first, so that one that cannot be ended keeps no other waiting.
+        """
         ...
 
     async def get_run(self, tenant: str, run_id: str) -> RunRecord | None:

@@ -73,6 +73,7 @@ def save_run(tx: Tx, save: RunSave) -> bool:
         "expect_owner": save.expect_owner,
         "to": save.status,
         "new_reason": save.reason,
+        "new_start": save.start,
         "new_owner": None if save.release or save.status == "ended" else save.expect_owner,
         "least_turns": 0 if save.turn is None else save.turn.turn + 1,
         "now_us": save.now_us,
@@ -91,6 +92,12 @@ def save_run(tx: Tx, save: RunSave) -> bool:
 def cancel_run(tx: Tx, tenant: str, run_id: str, now_us: int) -> bool:
     """`RunStore.cancel_run`."""
     return bool(tx.change(statements.cancel_run, {"of_tenant": tenant, "of_run": run_id, "now_us": now_us}))
+
+
+def undriven_stops(tx: Tx, now_us: int, silent_us: int, limit: int) -> list[RunRecord]:
+    """`RunStore.undriven_stops`."""
+    values = {"now_us": now_us, "least_silent_us": silent_us}
+    return all_readable(run_record, lambda most: tx.rows(statements.undriven_stops, {**values, "limit": most}), limit)
 
 
 def get_run(tx: Tx, tenant: str, run_id: str) -> RunRecord | None:

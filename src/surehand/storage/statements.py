@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Integer,
+    ScalarSelect,
     Select,
     Table,
     Text,
@@ -70,6 +71,7 @@ def any_of(prefix: str, values: Sequence[str]) -> dict[str, str]:
 # A constant in the text, not a parameter: otherwise the partial indexes cannot be used.
 _UNKNOWN = literal_column("'unknown'", Text)
 _RUNNING = literal_column("'running'", Text)
+_WAITING = literal_column("'waiting'", Text)
 
 # --- ledger
 
@@ -81,7 +83,13 @@ get_call = Statement(_call.where(calls.c.call_id == _text("call_id")))
 
 # Subqueries, not joins: a plan that PostgreSQL made while the tables were empty has no order to get wrong.
 _silent_us = Now() - workers.c.seen_us
-_owner_silent_us = select(_silent_us).where(workers.c.owner == calls.c.owner).scalar_subquery()
+
+
+def _silence_of(owner: Any) -> ScalarSelect[int]:
+    return select(_silent_us).where(workers.c.owner == owner).scalar_subquery()
+
+
+_owner_silent_us = _silence_of(calls.c.owner)
 _seen = select(*calls.c, _owner_silent_us.label("silent_us")).where(calls.c.tenant == _text("tenant"))
 _held_by = (
     select(keys.c.call_id)
@@ -305,7 +313,21 @@ get_setting = Statement(select(settings.c.value).where(settings.c.name == _text(
 
 insert_run = _inserted(runs)
 insert_turn = _inserted(turns)
-insert_run_event = _inserted(run_events)
+insert_run_event = Statement(
+    insert(run_events).from_select(
+        [column.name for column in run_events.columns],
+        select(*(bindparam(column.name, type_=column.type) for column in run_events.columns)).where(
+            ~select(run_events.c.seq)
+            .where(
+                run_events.c.tenant == _text("tenant"),
+                run_events.c.run_id == _text("run_id"),
+                run_events.c.seq == _number("seq"),
+            )
+            .exists()
+        ),
+    )
+)
+"""Leaves an event that is there as it is: the save that brought it was cut off, and nobody knew."""
 
 _run = select(*runs.c).where(runs.c.tenant == _text("tenant"))
 _one_run = _run.where(runs.c.run_id == _text("run_id"))
@@ -319,6 +341,7 @@ save_run = Statement(
     .values(
         status=_text("to"),
         reason=_text("new_reason"),
+        start=func.coalesce(bindparam("new_start", type_=runs.c.start.type), runs.c.start),
         owner=_text("new_owner"),
         turns=case((runs.c.turns < _number("least_turns"), _number("least_turns")), else_=runs.c.turns),
         updated_us=_number("now_us"),
@@ -327,6 +350,16 @@ save_run = Statement(
 )
 cancel_run = Statement(
     update(runs).values(cancel=literal_column("1"), updated_us=_number("now_us")).where(*_this_run, _OPEN)
+)
+undriven_stops = Statement(
+    select(*runs.c)
+    .where(
+        runs.c.status.in_([_RUNNING, _WAITING]),
+        runs.c.cancel == literal_column("1"),
+        func.coalesce(_silence_of(runs.c.owner), _number("least_silent_us")) >= _number("least_silent_us"),
+    )
+    .order_by(runs.c.updated_us, runs.c.run_id)
+    .limit(_limit())
 )
 set_results = Statement(
     update(turns)

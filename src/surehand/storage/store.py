@@ -206,6 +206,10 @@ class SqlStore:
         """See `ports.RunStore`."""
         return self._write(lambda tx: runs.cancel_run(tx, tenant, run_id, now_us))
 
+    async def undriven_stops(self, *, now_us: int, silent_us: int, limit: int = 100) -> list[RunRecord]:
+        """See `ports.RunStore`."""
+        return await self._read(lambda tx: runs.undriven_stops(tx, now_us, silent_us, limit))
+
     async def get_run(self, tenant: str, run_id: str) -> RunRecord | None:
         """See `ports.RunStore`."""
         return await self._read(lambda tx: runs.get_run(tx, tenant, run_id))

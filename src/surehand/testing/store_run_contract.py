@@ -150,6 +150,8 @@ class RunContract(TakeContract):
         assert await everything(store, "r1") == (after, [first], [event("r1", 1), event("r1", 2, body=b"")])
         assert await store.save_run(saving("r1", now_us=NOW_US + 6, status="waiting"))
         assert await store.get_run("acme", "r1") == replace(after, status="waiting", updated_us=NOW_US + 6)
+        assert await store.save_run(saving("r1", now_us=NOW_US + 7, start=b"\x00another\xff"))
+        assert await store.get_run("acme", "r1") == replace(after, start=b"\x00another\xff", updated_us=NOW_US + 7)
 
     async def test_a_turn_gets_its_results(self, store: Store) -> None:
         """As often as they change; what the model answered stays, and so do other turns."""
@@ -193,12 +195,12 @@ class RunContract(TakeContract):
         assert await store.list_turns("other", "r1") == await store.list_turns("acme", "r1") == []
 
     async def test_a_save_that_cannot_be_done_harms_no_other(self, store: Store) -> None:
-        """All are on their way at once: an event's number is given twice, or a part is of another run or tenant."""
+        """All are on their way at once: a value cannot be stored, or a part is of another run or tenant."""
         for run_id in ("r1", "r2"):
             await store.create_run(run(run_id))
         new = turn("r1", 1, results=b"bad")
         bad = [
-            saving("r1", status="ended", turn=new, events=(event("r1", 2), event("r1", 1))),
+            saving("r1", status="ended", turn=replace(new, view_digest="\ud800"), events=(event("r1", 2),)),
             saving("r1", turn=replace(new, tenant="other")),
             saving("r1", turn=replace(new, run_id="r2")),
             saving("r1", turn=new, events=(event("r1", 2, tenant="other"),)),
@@ -213,6 +215,20 @@ class RunContract(TakeContract):
             after = run(run_id, turns=1, updated_us=NOW_US + 5)
             assert await everything(store, run_id) == (after, [turn(run_id, 0)], [event(run_id, 1)])
         assert await store.list_turns("other", "r1") == await store.list_run_events("other", "r1") == []
+
+    async def test_an_event_is_stored_once(self, store: Store) -> None:
+        """Whoever does not know whether a save was made gives its events again: what is stored stays."""
+        await store.create_run(run("r1"))
+        await store.create_run(run("r1", tenant="other"))
+        first = (event("r1", 1), event("r1", 3))
+        assert await store.save_run(saving("r1", events=first))
+        again = (event("r1", 1, body=b"another"), event("r1", 2), event("r1", 3, body=b"another"), event("r1", 4))
+        assert await store.save_run(saving("r1", events=again))
+        stored = [event("r1", 1), event("r1", 2), event("r1", 3), event("r1", 4)]
+        assert await store.list_run_events("acme", "r1") == stored
+        theirs = event("r1", 1, tenant="other", body=b"theirs")
+        assert await store.save_run(saving("r1", tenant="other", events=(theirs,)))
+        assert await store.list_run_events("other", "r1") == [theirs]
 
     async def test_of_many_endings_one_happens(self, store: Store) -> None:
         """At once, in one process."""
@@ -242,6 +258,27 @@ class RunContract(TakeContract):
         assert await store.get_run("other", "r1") == run("r1", tenant="other")
         assert await store.get_run("acme", "r2") == run("r2", status="waiting", owner=None)
         assert not await store.cancel_run("other", "r2", NOW_US + 1)
+
+    async def test_stops_of_runs_that_nobody_drives_are_found(self, store: Store) -> None:
+        """Of all tenants, those that were changed longest ago first; a living driver ends its own."""
+        await store.create_run(run("driven"))  # which is a beat of `p1`
+        await store.create_run(run("let-go", owner=None, status="waiting"))
+        await store.create_run(run("let-go", owner=None, tenant="other"))
+        await store.create_run(run("ended", owner=None, status="ended", cancel=True))
+        await store.create_run(run("driven-too", owner="p2", cancel=True))
+        await store.create_run(run("not-stopped", owner=None))
+        order = (("acme", "driven"), ("other", "let-go"), ("acme", "let-go"))
+        for n, (tenant, run_id) in enumerate(order, 10):
+            assert await store.cancel_run(tenant, run_id, NOW_US + n)
+
+        async def found(silent_us: int, **more: int) -> list[tuple[str, str]]:
+            stops = await store.undriven_stops(now_us=NOW_US, silent_us=silent_us, **more)
+            assert all(one.cancel and one.status != "ended" for one in stops)
+            return [(one.tenant, one.run_id) for one in stops]
+
+        assert await found(LEASE_US) == [("other", "let-go"), ("acme", "let-go")]
+        assert await found(LEASE_US, limit=1) == [("other", "let-go")]
+        assert await found(0) == [("acme", "driven-too"), *order]
 
     async def test_runs_are_listed_newest_first(self, store: Store) -> None:
         """Within a tenant and states."""
