@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import sys
 from contextlib import AsyncExitStack
@@ -15,9 +14,9 @@ from .approvals import terminal
 from .attended import Attendance, Left, Order
 from .conversation import Conversation
 from .documents import Document, approval_document
-from .failures import FAILED, INTERRUPTED, OK, PENDING, InterruptedCommand
+from .failures import FAILED, INTERRUPTED, OK, PENDING
 from .printer import Printer, local_time, utc_time
-from .session import HandlerExit, Session
+from .session import Session
 from .shorthand import SHORTHAND, Shorthand
 
 if TYPE_CHECKING:
@@ -219,31 +218,19 @@ def _deciders(session: Session, caller: Caller, names: list[str]) -> list[Caller
 
 
 def _attended(order: Order, shown: Conversation | None) -> Left:
-    """Like `Session.run`, with the terminal left to the conversation.
-
-    Raises:
-        InterruptedCommand: Ctrl-C before there was a run.
-        HandlerExit: A handler called `sys.exit`.
-    """
+    """As `Session.run`, with the terminal left to the conversation."""
     aside = terminal(order.session)
 
-    async def work() -> Left:
+    async def work(engine: Engine) -> Left:
         from ..agent import parse_model
-        from ..compose import open_project
 
         async with AsyncExitStack() as open_:
             model: Any = parse_model(order.model)
             if hasattr(model, "__aexit__"):  # a script has nothing to close
                 await open_.enter_async_context(model)
-            engine = await open_.enter_async_context(open_project(order.session.project))
             return await Attendance(engine, order, shown=shown, aside=aside).attend(model)
 
-    try:
-        return asyncio.run(work())
-    except KeyboardInterrupt:
-        raise InterruptedCommand(None) from None
-    except SystemExit as ended:
-        raise HandlerExit(f"the project's code ended the process with {ended.code!r}") from None
+    return order.session.run(work, progress=False)
 
 
 async def _found(engine: Engine, run_id: str, caller: Caller) -> RunInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
 import shlex
@@ -143,12 +144,19 @@ class Session:
         name = next((name for name, one in known.items() if one.same_person(wanted)), None)
         return "" if name is None or len(known) == 1 else f" --as {shlex.quote(name)}"
 
-    def run(self, work: Callable[[Engine], Awaitable[T]], *, needs: Literal["audit", "resolve"] | None = None) -> T:
+    def run(
+        self,
+        work: Callable[[Engine], Awaitable[T]],
+        *,
+        needs: Literal["audit", "resolve"] | None = None,
+        progress: bool = True,
+    ) -> T:
         """Opens the engine, does the work, closes the engine.
 
         Args:
             work: What to do.
             needs: The action that it may be refused for; the refusal then names who may do it.
+            progress: Whether a line of the terminal tells that it goes on; not for work that has the terminal itself.
 
         Raises:
             InterruptedCommand: Ctrl-C. A call that had started was settled first.
@@ -157,7 +165,7 @@ class Session:
         started: list[str] = []
         self.claim_stdout()
         try:
-            return asyncio.run(self._do(work, needs, started))
+            return asyncio.run(self._do(work, needs, progress, started))
         except KeyboardInterrupt:
             raise InterruptedCommand(started[-1] if started else None) from None
         except SystemExit as ended:
@@ -165,7 +173,11 @@ class Session:
             raise HandlerExit(f"the project's code ended the process with {ended.code!r}{call}") from None
 
     async def _do(
-        self, work: Callable[[Engine], Awaitable[T]], needs: Literal["audit", "resolve"] | None, started: list[str]
+        self,
+        work: Callable[[Engine], Awaitable[T]],
+        needs: Literal["audit", "resolve"] | None,
+        progress: bool,
+        started: list[str],
     ) -> T:
         from ..compose import open_project
         from .entitled import who_may
@@ -179,7 +191,7 @@ class Session:
                 started.append(event.call_id)
 
         engine.on_event(note)
-        async with waiting(engine), engine:
+        async with waiting(engine) if progress else contextlib.nullcontext(), engine:
             try:
                 return await work(engine)
             except NotAllowedError as error:
