@@ -6,8 +6,9 @@ Names are imported when they are first used, so that `import surehand` stays lig
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .lazy import lazily
 
 if TYPE_CHECKING:
     from .agent import AnthropicModel, Bounds, ModelFailure, OpenAIModel, RunEvent, parse_model, run
@@ -89,8 +90,6 @@ _HOME = {
 }  # fmt: skip
 """Room -> the public names that live in it."""
 
-_ROOM = {name: room for room, names in _HOME.items() for name in names}
-
 __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
@@ -105,13 +104,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    room = _ROOM.get(name)
-    if room is None:
-        raise AttributeError(f"module 'surehand' has no attribute {name!r}")
-    value = getattr(import_module(f".{room}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOME)
 
 
 def __dir__() -> list[str]:
