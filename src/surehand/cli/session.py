@@ -111,6 +111,17 @@ class Session:
         """Who this command acts as.
 
         Raises:
+            ConfigError, BadParameter: See `caller_by`.
+        """
+        return self.caller_by("--as")
+
+    def caller_by(self, option: str) -> Caller:
+        """Who `--as` names, or the only one there is.
+
+        Args:
+            option: What chooses one of several, for the refusal.
+
+        Raises:
             ConfigError: The project file names no callers.
             BadParameter: It names several, and none was chosen.
         """
@@ -120,7 +131,8 @@ class Session:
         if self._options.caller is not None:
             return self.named(self._options.caller, "--as")
         if len(known) > 1:
-            raise BadParameter(f"say who you are; callers are {', '.join(sorted(known))}", param_hint="--as")
+            say = "say who you are" if option == "--as" else "say whose call it would be"
+            raise BadParameter(f"{say}; callers are {', '.join(sorted(known))}", param_hint=option)
         return next(iter(known.values()))
 
     def named(self, name: str, option: str) -> Caller:
@@ -139,10 +151,12 @@ class Session:
 
     def as_option(self, caller: Caller | None = None) -> str:
         """What a command needs to act as this command's caller, or as another; empty if there is only one to be."""
-        known = self.settings.callers
-        wanted = caller or self.caller
-        name = next((name for name, one in known.items() if one.same_person(wanted)), None)
-        return "" if name is None or len(known) == 1 else f" --as {shlex.quote(name)}"
+        name = self.name_of(caller or self.caller)
+        return "" if name is None or len(self.settings.callers) == 1 else f" --as {shlex.quote(name)}"
+
+    def name_of(self, person: Caller) -> str | None:
+        """What the project calls somebody; nothing if it does not name them."""
+        return next((name for name, one in self.settings.callers.items() if one.same_person(person)), None)
 
     def run(
         self,
