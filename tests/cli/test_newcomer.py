@@ -176,6 +176,7 @@ def test_the_help_of_run_names_every_exit_code(shop: Project) -> None:
 REFERENCE = Path(__file__).parents[2] / "docs" / "cli.md"
 
 
+@pytest.mark.timeout(300)  # one process a line
 def test_the_examples_of_the_reference_work_as_they_stand(tmp_path: Path) -> None:
     block = REFERENCE.read_text(encoding="utf-8").partition("\n\n    surehand ")[2].partition("\n\n")[0]
     commands = [shlex.split(line) for line in f"surehand {block}".splitlines()]
