@@ -26,7 +26,7 @@ REFUSED_AT = {
 }
 """The stage that gives up with a code; the others are told by what went before."""
 COLOURS = {
-    "Allow": "green", "Deny": "red", "Ask": "yellow", "ok": "green", "error": "red", "denied": "red",
+    "allow": "green", "deny": "red", "ask": "yellow", "ok": "green", "error": "red", "denied": "red",
     "unknown": "magenta", "cancelled": "magenta",
 }  # fmt: skip
 SHOWN_CHARS = 300
@@ -95,7 +95,7 @@ class Conversation:
     def _decision(self, data: Mapping[str, Any]) -> None:
         self._decided.add(data["tool_call_id"])
         said, reasons = data["decision"], "; ".join(data["reasons"])
-        because = "" if said == "Allow" or not reasons else f": {reasons}"
+        because = "" if said == "allow" or not reasons else f": {reasons}"
         self._stage(data, "5 authorize", said, f"by {', '.join(data['policies'])}{because}", COLOURS[said])
 
     def _waiting(self, data: Mapping[str, Any]) -> None:

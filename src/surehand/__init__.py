@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .lazy import lazily
+
 if TYPE_CHECKING:
     from .agent import AnthropicModel, Bounds, ModelFailure, OpenAIModel, RunEvent, parse_model, run
     from .approval import Approval
@@ -89,8 +91,6 @@ _HOME = {
 }  # fmt: skip
 """Room -> the public names that live in it."""
 
-_ROOM = {name: room for room, names in _HOME.items() for name in names}
-
 __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
@@ -105,20 +105,19 @@ __all__ = [
 ]  # fmt: skip
 
 
+_find = lazily(__name__, _HOME)
+
+
 def __getattr__(name: str) -> Any:
-    room = _ROOM.get(name)
-    if room is None:
-        raise AttributeError(f"module 'surehand' has no attribute {name!r}")
-    value = getattr(import_module(f".{room}", __name__), name)
-    if room == "compose":
+    value = _find(name)
+    if name in ("open_engine", "open_project"):
         # What opens engines may not know what drives runs, and `engine.runs.resume` needs it, if it is ever called.
         import_module(".engine", __name__).Runs.attach(_drive)
-    globals()[name] = value
     return value
 
 
 def _drive(*args: Any, **options: Any) -> Any:
-    return __getattr__("run")(*args, **options)
+    return _find("run")(*args, **options)
 
 
 def __dir__() -> list[str]:

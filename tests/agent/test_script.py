@@ -1,16 +1,19 @@
 """The scripted model: what it says in each dialect, what it refuses, and its files."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import anthropic.types
+import msgspec
 import openai.types.chat
 import pytest
 from pydantic import TypeAdapter
 
 from surehand.agent.model import ModelFailure
 from surehand.agent.script import Expect, ScriptedCall, ScriptedModel, ScriptError, Seen, Step
+from surehand.agent.script.step import Script
 from surehand.errors import ConfigError
 from surehand.providers.message import Usage
 
@@ -326,7 +329,10 @@ async def test_a_script_file(tmp_path: Path) -> None:
     [
         ("{", "script .*script.json: Input data was truncated"),
         ("[]", "Expected `object`, got `array`"),
-        ('{"steps": [{"txt": "hi"}]}', r"unknown field `txt` - at `\$\.steps\[0\]`"),
+        ('{"steps": [{"txt": "hi"}]}', r"unknown field `txt` - at `\$\.steps\[0\]`; there are text, calls, refusal, "),
+        ('{"stps": []}', r"unknown field `stps`; there are steps, dialect, name$"),
+        ('{"steps": [{"expect": {"usr": "x"}}]}', r"`usr` - at `\$\.steps\[0\]\.expect`; there are user, results, "),
+        ('{"steps": [{"calls": [{"nme": "x"}]}]}', r"`nme` - at .*; there are name, arguments, id$"),
         ('{"steps": [{"calls": [{"arguments": {}}]}]}', r"required field `name` - at `\$\.steps\[0\]\.calls\[0\]`"),
         ('{"steps": [{"fail": 200}]}', r"`fail` must be an HTTP status from 400 to 599, not 200 - at `\$\.steps"),
         ('{"steps": [{"fail": "no"}]}', "Invalid enum value 'no'"),
@@ -344,10 +350,19 @@ def test_a_script_file_that_is_wrong(text: str, problem: str, tmp_path: Path) ->
 def test_a_script_that_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"script .*none\.json: No such file"):
         ScriptedModel.from_file(tmp_path / "none.json")
-    with pytest.raises(ConfigError, match="step 2: Object contains unknown field `txt`"):
+    with pytest.raises(ConfigError, match="step 2: Object contains unknown field `txt`; there are text, calls"):
         ScriptedModel(["hi", {"txt": "hi"}])
     wrong: Any = 7
     with pytest.raises(ConfigError, match="step 1: 'int' object is not iterable"):
         ScriptedModel([wrong])
     with pytest.raises(ConfigError, match="chunk_chars must be at least 1"):
         ScriptedModel([], chunk_chars=0)
+
+
+def test_the_guide_names_every_field_of_a_script() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scripts.md").read_text(encoding="utf-8")
+    rows = "".join(line.split(" | ")[0] for line in page.splitlines() if line.startswith("| `"))
+    fields = {*Script.__struct_fields__, *Step.__struct_fields__, *Expect.__struct_fields__}
+    assert set(re.findall(r"`(\w+)`", rows)) == fields
+    (example,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    assert len(msgspec.json.decode(example, type=Script).steps) == 3

@@ -18,13 +18,15 @@ def ask(project: Project, order: str) -> tuple[str, str]:
 
 def test_an_approved_call_runs_once_when_resumed(project: Project) -> None:
     empty = project.run("approvals", "list", "--as", "bob")
-    assert (empty.code, empty.out) == (0, "no such approval; a call that a policy asks about appears here\n")
+    assert (empty.code, empty.out) == (0, "")
+    assert empty.err == "no such approval; a call that a policy asks about appears here\n"
     pending = project.run("call", "pay", "--args", '{"order": "once", "cents": 25000}', "--as", "alice")
     assert (pending.code, pending.out.splitlines()[0]) == (3, "status: pending")
     (waiting,) = project.json("approvals", "list", "--as", "bob")["approvals"]
     approval_id, call_id = waiting["approval_id"], waiting["call_id"]
     resume = f"surehand call resume {call_id} --as alice"
-    assert pending.out.splitlines()[-1] == f"next: wait until finance has answered {approval_id}, then {resume}"
+    decide = f"`surehand approvals approve {approval_id} --as bob`"
+    assert pending.out.splitlines()[-2:] == [f"note: bob decides it with {decide}", f"next: {resume}"]
     assert waiting["arguments"] == {"order": "once", "cents": 25000}
     assert (waiting["requester"]["id"], waiting["needs"][0]["group"]) == ("alice", "finance")
     assert waiting["created_at"] < waiting["expires_at"]

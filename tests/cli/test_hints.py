@@ -9,15 +9,16 @@ from tests.cli.driver import Project, Ran
 pytestmark = pytest.mark.timeout(120)
 
 
-def hint(ran: Ran) -> str:
-    (line,) = [line for line in ran.out.splitlines() if line.startswith("next: ")]
-    return line.removeprefix("next: ")
+def hint(ran: Ran, name: str = "next") -> str:
+    (line,) = [line for line in ran.out.splitlines() if line.startswith(f"{name}: ")]
+    return line.removeprefix(f"{name}: ")
 
 
 def test_a_call_without_a_key_is_told_how_to_give_one(project: Project) -> None:
     ran = project.run("call", "slow", "--as", "alice", "--args", '{"order": "x"}')
     assert ran.code == 1
-    assert hint(ran).startswith("pass --key KEY, your own name of this effect")
+    assert "next: " not in ran.out
+    assert hint(ran, "note").startswith("pass --key KEY, your own name of this effect")
 
 
 def test_tools_that_need_a_key_are_marked(project: Project) -> None:
@@ -34,11 +35,10 @@ def test_tools_that_need_a_key_are_marked(project: Project) -> None:
 
 
 def test_a_mistyped_command_is_told(project: Project) -> None:
-    assert "`surehand audit list`" in hint(project.run("call", "list", "--as", "alice"))
-    assert hint(project.run("call", "resum", "--as", "alice")).endswith(
-        "did you mean the command `surehand call resume`?"
-    )
-    assert hint(project.run("call", "vault", "--as", "alice")) == "surehand tools list --as alice"
+    assert "`surehand audit list`" in hint(project.run("call", "list", "--as", "alice"), "note")
+    meant = project.run("call", "resum", "--as", "alice")
+    assert hint(meant, "note") == "did you mean the command `surehand call resume`?"
+    assert hint(meant) == hint(project.run("call", "vault", "--as", "alice")) == "surehand tools list --as alice"
 
 
 @pytest.mark.parametrize(
@@ -62,17 +62,18 @@ def test_ids_that_are_mixed_up_are_told(project: Project, args: list[str], said:
 def test_who_may_is_told_by_the_policies_in_force(project: Project) -> None:
     for command in (["audit", "list"], ["tools", "list", "--all"]):
         ran = project.run(*command, "--as", "alice")
-        assert ran.err.endswith("; it needs the action audit, which the role auditor has; choose --as bob\n")
+        assert ran.err.endswith(": no policy permits reading the audit; it needs the role auditor; choose --as bob\n")
     ran = project.run("call", "unknown", "list", "--as", "alice")
-    assert ran.err.endswith("; it needs the action resolve, which the role operator has; choose --as bob\n")
-    assert project.run("tools", "list", "--all", "--as", "eve").out.startswith("eve sees no tool\n")
+    assert ran.err.endswith(": no policy permits resolving it; it needs the role operator; choose --as bob\n")
+    assert project.run("tools", "list", "--all", "--as", "eve").err == "eve sees no tool\n"
 
 
 def test_hints_of_an_approval_work_as_they_stand(project: Project) -> None:
     pay = ("call", "pay", "--args", '{"order": "hints", "cents": 20000}', "--as", "alice")
     approval_id = project.json(*pay, code=3)["approval_id"]
-    waiting = hint(project.run(*pay))
-    assert waiting.startswith(f"wait until finance has answered {approval_id}, then surehand call resume call_")
+    waiting = project.run(*pay)
+    assert hint(waiting, "note") == f"bob decides it with `surehand approvals approve {approval_id} --as bob`"
+    assert project.run(*shlex.split(hint(waiting))[1:]).code == 3
     refused = project.run("approvals", "approve", approval_id, "--as", "alice", "--yes")
     assert (refused.code, refused.out) == (1, "")
     given = project.run("approvals", "approve", approval_id, "--as", "bob", "--yes")
@@ -92,9 +93,15 @@ def test_a_settled_call_is_not_settled_again(project: Project) -> None:
     call_id = project.json(*pay, code=1)["call_id"]
     repeat = project.run(*pay).out.splitlines()
     assert "replayed: yes: an earlier call of this effect, of which nobody knows yet" in repeat
+    asked = project.run("call", "unknown", "check", call_id, "--as", "alice")
+    assert (asked.code, "next: " in asked.out) == (1, False)
+    assert hint(asked, "note") == "nothing tells yet; bob may look, and say what happened"
+    asked = project.run("call", "unknown", "check", call_id, "--as", "bob")
+    assert "next: " not in asked.out
+    assert f"`surehand call unknown resolve {call_id} --done --evidence TEXT --as bob`" in hint(asked, "note")
     settle = ("call", "unknown", "resolve", call_id, "--done", "--evidence", "seen at the bank", "--as", "bob")
     settled = project.run(*settle)
-    assert hint(settled) == f"surehand call resume {call_id} --as alice gives alice the result"
+    assert hint(settled) == f"surehand call resume {call_id} --as alice"
     again = project.json(*settle, code=1)["error"]
     assert again["code"] == "already_settled"
     assert f"`surehand call show {call_id} --as bob`" in again["message"]

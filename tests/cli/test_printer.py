@@ -19,6 +19,27 @@ def test_rows_are_lines_with_tabs(stream: io.StringIO) -> None:
     assert stream.getvalue() == "x\\ty\\nz\t-\n[b]1[/b]\t\\x1b[2J\\u200b\n"
 
 
+class Terminal(io.StringIO):
+    """A stream that says that it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_ids_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    run_id, call_id = f"run_{'a' * 32}", f"call_{'b' * 32}"
+    shown = Terminal()
+    cells = ("2026-11-30 17:16:43+00:00", "call.finished", call_id, "find_order@1.0.0", "sam", "denied")
+    Printer(shown).table(("TIME", "KIND", "CALL", "TOOL", "CALLER", "WHAT"), [cells])
+    cells = (run_id, "ended", "completed", "3", "openai-chat:script:model.json", "sam", "2026-11-30 17:16:43+00:00")
+    Printer(shown).table(("RUN", "STATUS", "REASON", "TURNS", "MODEL", "CALLER", "UPDATED"), [cells])
+    assert call_id in shown.getvalue()
+    assert run_id in shown.getvalue()
+    assert max(map(len, shown.getvalue().splitlines())) <= 80
+
+
 def test_facts_without_a_value_are_left_out(stream: io.StringIO) -> None:
     Printer(stream).facts([("a", "1\n2"), ("b", "")])
     assert stream.getvalue() == "a: 1\\n2\n"

@@ -15,7 +15,7 @@ from typer.main import get_command
 from . import approvals, audit, call, policy, tools
 from .demo import demo
 from .doctor import doctor
-from .failures import FAILED, INTERRUPTED, OK, InterruptedCommand, log_as_lines, report
+from .failures import EXIT_CODES, FAILED, INTERRUPTED, OK, InterruptedCommand, log_as_lines, report
 from .init import init
 from .run import app as runs
 from .session import PROJECT, PROJECT_ENV, Options, Session
@@ -36,9 +36,7 @@ app.command("demo", context_settings={"ignore_unknown_options": True})(demo)
 app.command("doctor")(doctor)
 
 
-@app.callback(
-    invoke_without_command=True, epilog="Exit codes: 0 ok, 1 failed or refused, 2 usage, 3 waits for approval."
-)
+@app.callback(invoke_without_command=True, epilog=EXIT_CODES)
 def surehand(
     ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,

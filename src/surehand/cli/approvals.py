@@ -12,6 +12,7 @@ from .arguments import ApprovalId
 from .documents import approval_document
 from .entitled import check_entitled
 from .failures import FAILED, OK
+from .hints import after_decision
 from .printer import Printer, local_time, one_line
 from .session import Session
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from ..approval import ApprovalStatus
     from ..engine import Engine, Pending
     from ..types import Caller
+    from .hints import Hint
+
+    Decided = tuple[Pending, Hint]
 
 app = typer.Typer(no_args_is_help=True, help="Answer the questions that calls wait for.")
 
@@ -55,7 +59,7 @@ def list_(
     if session.json:
         session.out.document({"approvals": [approval_document(pending) for pending in found]})
     elif not found:
-        session.out.line("no such approval; a call that a policy asks about appears here")
+        session.out.nothing("no such approval; a call that a policy asks about appears here")
     else:
         session.out.table(
             ("APPROVAL", "STATUS", "TOOL", "REQUESTER", "NEEDS", "EXPIRES"), [_row(pending) for pending in found]
@@ -89,8 +93,6 @@ def approve(
     session = Session(ctx.obj)
     caller = session.caller
     aside = terminal(session)
-    if not yes and aside is None:
-        raise typer.BadParameter("there is no terminal to ask on; pass --yes", param_hint="--yes")
 
     async def look(engine: Engine) -> Pending:
         found = await engine.approvals.get(approval_id, by=caller)
@@ -98,14 +100,20 @@ def approve(
         return found
 
     seen = session.run(look)
+    if not yes and aside is None:
+        raise typer.BadParameter("there is no terminal to ask on; pass --yes", param_hint="--yes")
     shown_on = session.out if yes else aside
     if not (yes and session.json) and shown_on is not None:
         print_question(shown_on, seen)
     if not yes and not _confirmed(session, caller):
         return _declined(session, seen)
     bound = digest or seen.digest
-    decided = session.run(lambda engine: engine.approvals.approve(approval_id, by=caller, digest=bound))
-    return _print_decided(session, decided)
+
+    async def decide(engine: Engine) -> Decided:
+        decided = await engine.approvals.approve(approval_id, by=caller, digest=bound)
+        return decided, await after_decision(engine, decided, session)
+
+    return _print_decided(session, session.run(decide))
 
 
 @app.command("reject")
@@ -117,8 +125,12 @@ def reject(
     """Reject what a call asks for; that ends it."""
     session = Session(ctx.obj)
     caller = session.caller
-    decided = session.run(lambda engine: engine.approvals.reject(approval_id, by=caller, reason=reason))
-    return _print_decided(session, decided)
+
+    async def decide(engine: Engine) -> Decided:
+        decided = await engine.approvals.reject(approval_id, by=caller, reason=reason)
+        return decided, await after_decision(engine, decided, session)
+
+    return _print_decided(session, session.run(decide))
 
 
 def _statuses(wanted: list[Status]) -> tuple[ApprovalStatus, ...]:
@@ -200,29 +212,10 @@ def print_question(out: Printer, pending: Pending) -> None:
         out.value(pending.written)
 
 
-def _print_decided(session: Session, pending: Pending) -> int:
+def _print_decided(session: Session, decided: Decided) -> int:
+    pending, hint = decided
     if session.json:
         session.out.document(approval_document(pending))
         return OK
-    session.out.facts(
-        [("approval", pending.approval_id), ("status", pending.status), ("next", _next(session, pending))]
-    )
+    session.out.facts([("approval", pending.approval_id), ("status", pending.status), *hint.facts()])
     return OK
-
-
-def _next(session: Session, pending: Pending) -> str:
-    if pending.status == "open":
-        return "more people must approve it; `surehand approvals show` says who"
-    if pending.status != "approved":
-        return ""
-    requester = next(
-        (
-            one
-            for one in session.settings.callers.values()
-            if one.tenant == session.caller.tenant and one.id == pending.requester.get("id")
-        ),
-        None,
-    )
-    if requester is None:
-        return f"{pending.requester.get('id') or 'the requester'} resumes call {pending.call_id}"
-    return f"surehand call resume {pending.call_id}{session.as_option(requester)}"

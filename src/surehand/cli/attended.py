@@ -12,9 +12,10 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ApprovalError, ConfigError
+from ..errors import ConfigError
 from .conversation import Conversation
-from .entitled import check_entitled
+from .entitled import may_decide
+from .hints import who_decides
 from .printer import Printer
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ class Attendance:
         self._asked: set[tuple[str, str]] = set()
         """Questions, and who was asked them here: nobody is asked twice."""
         self._told: set[str] = set()
+        self._problem = ""
+        """Why a script could not go on."""
 
     async def attend(self, model: Model) -> Left:
         """Goes on until the run ends, or nobody here can do more for it. Ctrl-C ends that at once.
@@ -131,7 +134,21 @@ class Attendance:
                 async for event in events:
                     self._note(event)
         except ScriptError as error:
-            raise ConfigError(f"the script does not fit the run {self._run_id}: {error}") from error
+            if self._run_id is None:
+                raise
+            self._problem = f"the script does not fit the run: {error}"
+        except ConfigError as error:
+            raise ConfigError(f"{error}{await self._driven(run_id)}") from error
+
+    async def _driven(self, run_id: str | None) -> str:
+        """When a stored run that could not be taken is free again, if a process holds it."""
+        if run_id is None or self._order.message is not None:
+            return ""
+        record = await self._engine.services.store.get_run(self._order.caller.tenant, run_id)
+        if record is None or record.status == "ended" or record.owner is None:
+            return ""
+        lease_s = self._engine.services.limits.lease_s
+        return f"; if that process is dead, the run is free {lease_s:g} s after its last sign of life: try again then"
 
     def _note(self, event: RunEvent) -> None:
         self._last, self._run_id = event, event.run_id
@@ -163,7 +180,9 @@ class Attendance:
         from .question import ask
 
         asked = (approval.approval_id, who.id)
-        if self._aside is not None and asked not in self._asked and await self._may_decide(approval, who):
+        if self._aside is None or asked in self._asked:
+            return
+        if await may_decide(self._engine, approval.approval_id, who):
             self._asked.add(asked)
             await ask(self._engine, approval.approval_id, who, self._aside)
 
@@ -172,24 +191,8 @@ class Attendance:
         for approval in left:
             if self._shown is not None and approval.approval_id not in self._told:
                 self._told.add(approval.approval_id)
-                self._shown.say(f"approval {approval.approval_id}: {await self._way(approval)}")
-
-    async def _way(self, approval: Approval) -> str:
-        session = self._order.session
-        known = [one for one in session.settings.callers.values() if one.tenant == approval.tenant]
-        may = [one for one in known if await self._may_decide(approval, one)]
-        if may:
-            command = f"surehand approvals approve {approval.approval_id}{session.as_option(may[0])}"
-            return f"{' or '.join(one.id for one in may)} decides it with `{command}`"
-        groups = " and ".join(dict.fromkeys(need.group for need in approval.needs))
-        return f"it needs the yes of {groups}, which no caller of this project may give"
-
-    async def _may_decide(self, approval: Approval, who: Caller) -> bool:
-        try:
-            await check_entitled(self._engine, approval.approval_id, who)
-        except ApprovalError:
-            return False
-        return True
+                way = await who_decides(self._engine, approval, self._order.session)
+                self._shown.say(f"approval {approval.approval_id}: {way}")
 
     async def _open(self, ids: Sequence[str]) -> list[Approval]:
         store, tenant = self._engine.services.store, self._order.caller.tenant
@@ -199,17 +202,23 @@ class Attendance:
     async def _left(self, interrupted: bool) -> Left:
         """As the store has it: nobody else knows after Ctrl-C."""
         assert self._run_id is not None
+        from ..engine.last_turn import last_turn
+
         caller, runs = self._order.caller, self._engine.runs
         info = await runs.get(self._run_id, by=caller)
         data: dict[str, Any] = {} if self._last is None else self._last.data
         waits: list[str | None] = data.get("approvals", []) if info.status == "waiting" else []
         pending = [await self._engine.approvals.get(one, by=caller) for one in waits if one is not None]
         lost = await self._engine.services.store.list_calls(caller.tenant, statuses=("unknown",), run_id=info.run_id)
+        text = data.get("text") or self._text
+        if not text:  # a run that still waits is not asked again
+            record = await self._engine.services.store.get_run(caller.tenant, info.run_id)
+            text = "" if record is None else (await last_turn(self._engine.services, record)).text
         return Left(
             info=info,
-            reason=info.reason or data.get("reason"),
-            why=data.get("why", ""),
-            text=data.get("text") or self._text,
+            reason="failed" if self._problem else info.reason or data.get("reason"),
+            why=self._problem or data.get("why", ""),
+            text=text,
             interrupted=interrupted,
             approvals=[one for one in pending if one.status == "open"],
             unknown=[one.call_id for one in lost],

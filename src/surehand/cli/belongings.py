@@ -10,7 +10,6 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from ..errors import SurehandError
 from .doctor import Finding
 
 if TYPE_CHECKING:
+    from ..compose.places import Places
     from ..secrets import Keyring
     from ..settings import Settings
 
@@ -28,49 +28,22 @@ _DRIFT_MOST_S = 60.0
 _MOST = 1000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Where a project keeps things."""
-
-    store: str
-    file: Path | None
-    """Of a SQLite store on disk."""
-    in_memory: bool
-    keys: Path
-    anchor: Path
-
-
 def examine(settings: Settings, folder: Path, project: Path) -> Iterable[Finding]:
     """Everything that the project keeps.
 
     Raises:
         SurehandError: It cannot be looked at.
     """
-    places = places_of(settings, folder, project)
+    from ..compose.places import places_of, within
+
+    placed = within(settings, folder, project)
+    places = places_of(placed, placed.store)
     keyring = None
-    if not (places.in_memory and settings.keys is None):
+    if not places.ephemeral:
         key_finding, keyring = _keys(places)
         yield key_finding
         yield _anchor(places)
-    yield from _store(places, keyring, settings.limits.lease_s)
-
-
-def places_of(settings: Settings, folder: Path, project: Path) -> Places:
-    """As `open_project` finds them.
-
-    Raises:
-        ConfigError: The key file or the anchor is the project file.
-    """
-    from ..compose.places import within
-
-    placed = within(settings, folder, project)
-    is_sqlite = placed.store.startswith("sqlite:")
-    name = placed.store.removeprefix("sqlite:///")
-    in_memory = is_sqlite and name in ("sqlite://", "", ":memory:")
-    file = Path(name) if is_sqlite and not in_memory else None
-    keys = Path(placed.keys or (f"{file}.keys" if file else "surehand.keys")).expanduser().absolute()
-    anchor = Path(placed.anchor or keys.with_name(f"{keys.stem}.anchor")).expanduser().absolute()
-    return Places(store=placed.store, file=file, in_memory=in_memory, keys=keys, anchor=anchor)
+    yield from _store(placed.store, places, keyring, settings.limits.lease_s)
 
 
 def _keys(places: Places) -> tuple[Finding, Keyring | None]:
@@ -93,11 +66,12 @@ def _keys(places: Places) -> tuple[Finding, Keyring | None]:
 
 def _anchor(places: Places) -> Finding:
     path, file = places.anchor, places.file
-    others = [places.keys, *([Path(f"{file}{end}") for end in ("", "-wal", "-shm", "-journal")] if file else [])]
-    if any(os.path.realpath(path) == os.path.realpath(one) for one in others):
-        return Finding("problem", "anchor", f"{path} is the database's or the key file", "name another: anchor = ...")
+    try:
+        places.check()
+    except SurehandError as error:
+        return Finding("problem", "anchor", str(error))
     target = path if path.exists() else path.parent
-    if not os.access(target, os.W_OK) or path.is_dir():
+    if not os.access(target, os.W_OK):
         return Finding("problem", "anchor", f"{path} cannot be written", "let this user write it, or name another file")
     if file is not None and path.parent.resolve() == file.parent.resolve():
         advice = "whoever rewrites the one can rewrite the other: set anchor = to a place of its own"
@@ -105,7 +79,7 @@ def _anchor(places: Places) -> Finding:
     return Finding("ok", "anchor", f"{path}")
 
 
-def _store(places: Places, keyring: Keyring | None, lease_s: float) -> Iterator[Finding]:
+def _store(url: str, places: Places, keyring: Keyring | None, lease_s: float) -> Iterator[Finding]:
     from ..storage.schema import HEAD
 
     if places.in_memory:
@@ -119,12 +93,12 @@ def _store(places: Places, keyring: Keyring | None, lease_s: float) -> Iterator[
             return
         revision = _revision_of_sqlite(places.file)
     else:
-        revision, findings = _postgres(places.store)
+        revision, findings = _postgres(url)
         yield from findings
     schema = _schema(places.file or "the database", revision, HEAD)
     yield schema
     if revision == HEAD:
-        yield from asyncio.run(_open_work(places.store, keyring, lease_s))
+        yield from asyncio.run(_open_work(url, keyring, lease_s))
 
 
 def _sqlite_library() -> Finding:

@@ -17,8 +17,9 @@ from .shorthand import SHORTHAND, Shorthand
 if TYPE_CHECKING:
     from ..call import RunStep, ToolResult
     from ..engine import Engine
+    from .hints import Hint
 
-    Answer = tuple[ToolResult, str]
+    Answer = tuple[ToolResult, Hint]
 
 _MAX_CHARS = 16 * 1024 * 1024
 """Of arguments from a file or stdin: beyond every limit that a project sets."""
@@ -127,10 +128,10 @@ def _step(run_id: str | None, turn: int | None, position: int | None) -> RunStep
 
 
 async def _answer(session: Session, engine: Engine, result: ToolResult) -> Answer:
-    from .hints import after_call
+    from .hints import Hint, after_call
 
     commands = ("run", "resume", "show", "unknown")
-    return result, "" if session.json else await after_call(engine, result, session, commands=commands)
+    return result, Hint() if session.json else await after_call(engine, result, session, commands=commands)
 
 
 def _print(session: Session, answer: Answer, stored: str) -> int:
@@ -158,7 +159,7 @@ def _print(session: Session, answer: Answer, stored: str) -> int:
         out.block(result.content)
         for artifact in result.artifacts:
             out.facts([("artifact", f"{artifact.id} ({artifact.media_type}, {artifact.size_bytes} bytes)")])
-        out.facts([("next", hint)])
+        out.facts(hint.facts())
     if result.status == "pending":
         return PENDING
     return FAILED if result.is_error else OK

@@ -10,7 +10,7 @@ from .printer import STYLES, Printer, Style
 if TYPE_CHECKING:
     from ..agent import RunEvent
 
-_DECISIONS: dict[str, Style] = {"Allow": "green", "Ask": "yellow", "Deny": "red"}
+_DECISIONS: dict[str, Style] = {"allow": "green", "ask": "yellow", "deny": "red"}
 
 
 class Conversation:
@@ -28,6 +28,8 @@ class Conversation:
         """Whether a line of the model's text is not ended yet."""
         self._waits: set[str] = set()
         """Calls that were told to wait: looking again whether they do is no news."""
+        self._asks: dict[str, RunEvent] = {}
+        """Decisions to ask that are not shown yet: an approved call is decided so again, and nobody is asked."""
         self._started: set[str] = set()
         """Calls whose display text was shown. One that only reads is not told to start."""
 
@@ -69,6 +71,12 @@ class Conversation:
     def _call(self, event: RunEvent) -> None:
         data, call_id = event.data, str(event.data["call_id"])
         again = call_id in self._waits
+        if event.kind == "call.decided" and str(data["decision"]) == "ask" and not again:
+            self._asks[call_id] = event
+            return
+        asked = self._asks.pop(call_id, None)
+        if asked is not None and event.kind == "call.waiting":
+            self._tell(asked, *_of_call(asked.kind, asked.data))
         if event.kind == "call.waiting":
             self._waits.add(call_id)
         elif event.kind in ("call.started", "call.finished"):
@@ -81,8 +89,11 @@ class Conversation:
         elif event.kind == "call.finished" and call_id not in self._started and data["display"] != data["name"]:
             what = f"{data['display']}: {what}"
         if what:
-            self.end_text()
-            self._out.line(f"call {event.turn + 1}.{data['position'] + 1} {data['name']}: {what}", style)
+            self._tell(event, what, style)
+
+    def _tell(self, event: RunEvent, what: str, style: Style) -> None:
+        self.end_text()
+        self._out.line(f"call {event.turn + 1}.{event.data['position'] + 1} {event.data['name']}: {what}", style)
 
 
 def _line(event: RunEvent) -> str:
@@ -106,7 +117,7 @@ def _line(event: RunEvent) -> str:
 def _of_call(kind: str, data: dict[str, Any]) -> tuple[str, Style]:
     match kind:
         case "call.decided":
-            return _decision(data), _DECISIONS.get(data["decision"], "")
+            return _decision(data), _DECISIONS.get(str(data["decision"]), "")
         case "call.waiting":
             approval = data["approval_id"]
             return f"waits for approval {approval}" if approval else "still runs elsewhere", "yellow"
@@ -123,8 +134,7 @@ def _of_call(kind: str, data: dict[str, Any]) -> tuple[str, Style]:
 
 
 def _decision(data: dict[str, Any]) -> str:
-    verdict = str(data["decision"]).lower()
     groups = f" {' and '.join(dict.fromkeys(data['groups']))}" if data["groups"] else ""
     policies = f" by {', '.join(data['policies'])}" if data["policies"] else ""
     reasons = f": {'; '.join(data['reasons'])}" if data["reasons"] else ""
-    return f"{verdict}{groups}{policies}{reasons}"
+    return f"{data['decision']!s}{groups}{policies}{reasons}"

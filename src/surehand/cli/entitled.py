@@ -13,28 +13,41 @@ if TYPE_CHECKING:
     from ..types import Caller
     from .session import Session
 
-_ROLES = {"audit": "auditor", "resolve": "operator"}
-"""The roles that built-in policies give an action to."""
-
 
 def may(engine: Engine, caller: Caller, action: Literal["audit", "resolve"], spec: ToolSpec | None = None) -> bool:
     """Whether policy lets a caller do this."""
+    return not reasons_against(engine, caller, action, spec)
+
+
+def reasons_against(
+    engine: Engine, caller: Caller, action: Literal["audit", "resolve"], spec: ToolSpec | None = None
+) -> tuple[str, ...]:
+    """Why policy does not let a caller do this; empty if it does."""
     from ..policy import Allow
 
     decision = engine.policies.may(caller, action, spec, now_ns=engine.services.clock.now_us() * 1000)
-    return isinstance(decision, Allow)
+    return () if isinstance(decision, Allow) else (decision.reasons or ("policy does not allow it",))
+
+
+def names_who_may(engine: Engine, action: Literal["audit", "resolve"], session: Session) -> list[str]:
+    """The callers of the project, of this command's tenant, whom policy lets do this."""
+    tenant = session.caller.tenant
+    return [name for name, one in session.settings.callers.items() if one.tenant == tenant and may(engine, one, action)]
 
 
 def who_may(engine: Engine, action: Literal["audit", "resolve"], session: Session) -> str:
-    """Who could have done what this command's caller may not."""
-    rule = engine.policies.rules.get(f"surehand.{action}")
-    role = f", which the role {_ROLES[action]} has" if rule is not None and rule.source == "built-in" else ""
-    tenant = session.caller.tenant
-    names = [
-        name for name, one in session.settings.callers.items() if one.tenant == tenant and may(engine, one, action)
-    ]
-    who = f"choose --as {' or '.join(names)}" if names else "no caller of this project may do it"
-    return f"it needs the action {action}{role}; {who}"
+    """Who could have done what this command's caller may not. Which role it takes, the refusal has said."""
+    names = names_who_may(engine, action, session)
+    return f"choose --as {' or '.join(names)}" if names else "no caller of this project may do it"
+
+
+async def may_decide(engine: Engine, approval_id: str, caller: Caller) -> bool:
+    """Whether somebody's yes would count."""
+    try:
+        await check_entitled(engine, approval_id, caller)
+    except ApprovalError:
+        return False
+    return True
 
 
 async def check_entitled(engine: Engine, approval_id: str, caller: Caller) -> None:

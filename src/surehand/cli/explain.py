@@ -56,7 +56,7 @@ def explain(
     from .policy import load
 
     session = Session(ctx.obj)
-    caller = session.caller if of is None else session.named(of, "--of")
+    caller = session.caller_by("--of") if of is None else session.named(of, "--of")
     catalog, policies, _ = load(session)
     entry = _entry(catalog, name)
     document = _explained(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import traceback
 from typing import Any, TextIO
@@ -19,6 +20,7 @@ USAGE = 2
 PENDING = 3
 """The call waits for a person."""
 INTERRUPTED = 130
+EXIT_CODES = "Exit codes: 0 ok, 1 failed or refused, 2 usage, 3 waits for approval, 130 interrupted by Ctrl-C."
 
 _HELP = "Usage:"
 """How the message of a command without arguments starts: it is the whole help."""
@@ -37,11 +39,20 @@ _KINDS = {
 }
 _METHODS = frozenset({"register", "replace", "unregister", "disable", "get", "alias", "resolve", "call"})
 _ADVICE = {
-    "not_found": "`surehand audit list` and `surehand call unknown list` show calls",
     "approval.not_found": "`surehand approvals list --status all` shows all there are",
     "approval.not_entitled": "choose another caller with --as NAME",
     "approval.mismatch": "look at it again with `surehand approvals show`",
 }
+
+
+_NOT_FOUND = {
+    "run": "`surehand run list` shows those there are",
+    "call": "`surehand audit list` shows calls, to those who may read the audit",
+    "tenant": "`surehand audit verify` checks all there are",
+}
+"""What was not found -> how such things are listed."""
+_WHAT = re.compile(rf"\b({'|'.join(_NOT_FOUND)}) ['\"]")
+"""What a refusal names before the id."""
 
 
 class AlreadySettledError(SurehandError):
@@ -101,8 +112,13 @@ def _refused(error: SurehandError) -> tuple[str, str, dict[str, Any]]:
     if isinstance(error, PolicyError):
         details["problems"] = error.problems
     text = _without_prefix(str(error))
-    advice = f"; {_ADVICE[code]}" if code in _ADVICE and "`surehand " not in text else ""
-    return code, text + advice, details
+    return code, text if "`surehand " in text else text + _advice(code, text), details
+
+
+def _advice(code: str, text: str) -> str:
+    what = _WHAT.search(text) if code == "not_found" else None
+    advice = _ADVICE.get(code) if what is None else _NOT_FOUND[what[1]]
+    return "" if advice is None else f"; {advice}"
 
 
 def _without_prefix(text: str) -> str:

@@ -83,7 +83,6 @@ unless { principal in Role::"support" };
 
 _SCRIPT = """\
 {
-  "name": "support-script",
   "steps": [
     {
       "text": "Let me look at the order.",

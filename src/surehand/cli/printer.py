@@ -39,6 +39,10 @@ STYLES: dict[str, Style] = {
 """The colour of a state."""
 
 
+_WHOLE = frozenset({"APPROVAL", "CALL", "RUN"})
+"""Columns of ids, which are copied into commands: however narrow the terminal is, no line breaks one."""
+
+
 class Printer:
     """Writes to one stream."""
 
@@ -69,6 +73,10 @@ class Printer:
         for line in visible(text).split("\n"):
             self._put(f"  {line}", "")
 
+    def nothing(self, text: str) -> None:
+        """Why a list is empty. Where rows are read by a program there are none, and the sentence is on stderr."""
+        (self if self.on_terminal else Printer(sys.stderr)).line(text)
+
     def value(self, value: Any) -> None:
         """A JSON value of somebody else's, indented."""
         self.block(json.dumps(value, indent=2, ensure_ascii=False))
@@ -98,8 +106,9 @@ class Printer:
         from rich.text import Text
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
-        for name in columns:
-            table.add_column(name, overflow="fold")
+        for at, name in enumerate(columns):
+            whole = name in _WHOLE
+            table.add_column(name, overflow="fold", no_wrap=whole, min_width=_widest(cells, at) if whole else None)
         for row in cells:
             table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
         self._console.print(table)
@@ -117,6 +126,10 @@ class Printer:
         from rich.text import Text
 
         self._console.print(Text(text, style=style), soft_wrap=True)
+
+
+def _widest(cells: Sequence[Sequence[str]], column: int) -> int:
+    return max((len(row[column]) for row in cells), default=0)
 
 
 def one_line(text: str) -> str:

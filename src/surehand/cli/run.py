@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import difflib
 import shlex
 import sys
 from contextlib import AsyncExitStack
@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import NotAllowedError, NotFoundError
+from ..errors import NotAllowedError
 from .approvals import terminal
 from .attended import Attendance, Left, Order
 from .conversation import Conversation
 from .documents import Document, approval_document
-from .failures import FAILED, INTERRUPTED, OK, PENDING, InterruptedCommand
+from .failures import EXIT_CODES, FAILED, INTERRUPTED, OK, PENDING
+from .hints import Hint, resume_run
 from .printer import Printer, local_time, utc_time
-from .session import HandlerExit, Session
+from .session import Session
 from .shorthand import SHORTHAND, Shorthand
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _MAX_CHARS = 16 * 1024 * 1024
 """Of a message from stdin."""
 _PAGE = 1000
+_COMMANDS = ("start", "list", "show", "cancel")
 
 
 class RunGroup(Shorthand):
@@ -49,17 +51,19 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings=SHORTHAND,
     help="Let a model work with the project's tools (`run MESSAGE` is short for `run start MESSAGE`), or look at runs.",
+    epilog=EXIT_CODES,
 )
 
 
-@app.command("start")
+@app.command("start", epilog=EXIT_CODES)
 def start(
     ctx: typer.Context,
-    model: Annotated[
-        str, typer.Option("--model", metavar="MODEL", help="openai:NAME, anthropic:NAME, or script:FILE.")
-    ],
     message: Annotated[
         list[str] | None, typer.Argument(metavar="MESSAGE", help="What the user says; - for stdin.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="MODEL", help="Required: openai:NAME, anthropic:NAME, or script:FILE."),
     ] = None,
     run_id: Annotated[
         str | None,
@@ -79,6 +83,7 @@ def start(
 ) -> int:
     """Start a run, or go on with one, and show it until it ends. On a terminal you are asked what you may decide."""
     session = Session(ctx.obj)
+    model = _model(model, message)
     caller = session.caller
     said = _message(message)
     if said is None and run_id is None:
@@ -113,7 +118,7 @@ def list_(
     if session.json:
         session.out.document({"runs": [run_document(info) for info in found]})
     elif not found:
-        session.out.line("no run yet; start one with `surehand run MESSAGE --model MODEL`")
+        session.out.nothing("no run yet; start one with `surehand run MESSAGE --model MODEL`")
     else:
         columns = ("RUN", "STATUS", "REASON", "TURNS", "MODEL", "CALLER", "UPDATED")
         session.out.table(columns, [_row(info) for info in found])
@@ -129,7 +134,7 @@ def show(ctx: typer.Context, run_id: RunId) -> int:
     caller = session.caller
 
     async def work(engine: Engine) -> tuple[RunInfo, list[Document]]:
-        info = await _found(engine, run_id, caller)
+        info = await engine.runs.get(run_id, by=caller)
         events: list[Document] = []
         while page := await engine.runs.events(
             run_id, by=caller, after=events[-1]["seq"] if events else 0, limit=_PAGE
@@ -155,19 +160,20 @@ def cancel(ctx: typer.Context, run_id: RunId) -> int:
     session = Session(ctx.obj)
     caller = session.caller
 
-    async def work(engine: Engine) -> RunInfo:
-        try:
-            return await engine.runs.cancel(run_id, by=caller)
-        except NotFoundError as error:
-            raise _unknown_run(error) from None
+    async def work(engine: Engine) -> tuple[bool, RunInfo]:
+        before = await engine.services.store.get_run(caller.tenant, run_id)
+        return before is not None and before.status == "ended", await engine.runs.cancel(run_id, by=caller)
 
-    info = session.run(work, needs="resolve")
+    over, info = session.run(work, needs="resolve")
+    if over:
+        sys.stderr.write(f"surehand: run {run_id} had ended before; nothing was cancelled\n")
     if session.json:
         session.out.document(run_document(info))
         return OK
     _print_run(session.out, info)
     if info.status != "ended":
-        session.out.facts([("next", "the process that drives it ends it; `surehand run list` shows when")])
+        note = "the process that drives it ends it, within a second or so"
+        session.out.facts(Hint(note=note, next=f"surehand run show {shlex.quote(run_id)}{session.as_option()}").facts())
     return OK
 
 
@@ -188,6 +194,27 @@ def run_document(info: RunInfo) -> Document:
 
 def _event_document(event: Document) -> Document:
     return {**{name: value for name, value in event.items() if name != "at_us"}, "at": utc_time(event["at_us"])}
+
+
+def _model(given: str | None, words: list[str] | None) -> str:
+    """The model's name, if it is one.
+
+    Raises:
+        BadParameter: It is not, or is missing; a command that was mistyped has none.
+    """
+    from ..agent.names import FORMS
+
+    if given is None:
+        near = difflib.get_close_matches(words[0], _COMMANDS, n=1, cutoff=0.7) if words else []
+        if words and near:
+            meant = f"there is no command `surehand run {words[0]}`; did you mean `surehand run {near[0]}`?"
+            raise typer.BadParameter(f"{meant} A message needs --model too", param_hint="MESSAGE")
+        raise typer.BadParameter(f"it is missing; write {', '.join(FORMS[:-1])} or {FORMS[-1]}", param_hint="--model")
+    kind, _, name = given.partition(":")
+    if not name or kind not in {form.partition(":")[0] for form in FORMS}:
+        what = f"{given!r} is not a model; write {', '.join(FORMS[:-1])} or {FORMS[-1]}"
+        raise typer.BadParameter(what, param_hint="--model")
+    return given
 
 
 def _message(words: list[str] | None) -> str | None:
@@ -219,47 +246,26 @@ def _deciders(session: Session, caller: Caller, names: list[str]) -> list[Caller
 
 
 def _attended(order: Order, shown: Conversation | None) -> Left:
-    """Like `Session.run`, with the terminal left to the conversation.
-
-    Raises:
-        InterruptedCommand: Ctrl-C before there was a run.
-        HandlerExit: A handler called `sys.exit`.
-    """
+    """As `Session.run`, with the terminal left to the conversation."""
     aside = terminal(order.session)
 
-    async def work() -> Left:
+    async def work(engine: Engine) -> Left:
         from ..agent import parse_model
-        from ..compose import open_project
 
         async with AsyncExitStack() as open_:
             model: Any = parse_model(order.model)
+            if order.model.startswith("script:"):
+                model.name = order.model  # it is stored with the run: whoever goes on with it reads there how
             if hasattr(model, "__aexit__"):  # a script has nothing to close
                 await open_.enter_async_context(model)
-            engine = await open_.enter_async_context(open_project(order.session.project))
             return await Attendance(engine, order, shown=shown, aside=aside).attend(model)
 
-    try:
-        return asyncio.run(work())
-    except KeyboardInterrupt:
-        raise InterruptedCommand(None) from None
-    except SystemExit as ended:
-        raise HandlerExit(f"the project's code ended the process with {ended.code!r}") from None
-
-
-async def _found(engine: Engine, run_id: str, caller: Caller) -> RunInfo:
-    try:
-        return await engine.runs.get(run_id, by=caller)
-    except NotFoundError as error:
-        raise _unknown_run(error) from None
-
-
-def _unknown_run(error: NotFoundError) -> NotFoundError:
-    return NotFoundError(f"{error}; `surehand run list` shows those there are")
+    return order.session.run(work, progress=False)
 
 
 def _print_left(order: Order, left: Left) -> int:
     session, info = order.session, left.info
-    resume = f"surehand run --run {shlex.quote(info.run_id)} --model {shlex.quote(order.model)}{session.as_option()}"
+    resume = resume_run(info.run_id, order.model, session.as_option())
     if session.json:
         session.out.document(
             {

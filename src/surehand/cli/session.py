@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
 import shlex
@@ -110,6 +111,17 @@ class Session:
         """Who this command acts as.
 
         Raises:
+            ConfigError, BadParameter: See `caller_by`.
+        """
+        return self.caller_by("--as")
+
+    def caller_by(self, option: str) -> Caller:
+        """Who `--as` names, or the only one there is.
+
+        Args:
+            option: What chooses one of several, for the refusal.
+
+        Raises:
             ConfigError: The project file names no callers.
             BadParameter: It names several, and none was chosen.
         """
@@ -119,7 +131,8 @@ class Session:
         if self._options.caller is not None:
             return self.named(self._options.caller, "--as")
         if len(known) > 1:
-            raise BadParameter(f"say who you are; callers are {', '.join(sorted(known))}", param_hint="--as")
+            say = "say who you are" if option == "--as" else "say whose call it would be"
+            raise BadParameter(f"{say}; callers are {', '.join(sorted(known))}", param_hint=option)
         return next(iter(known.values()))
 
     def named(self, name: str, option: str) -> Caller:
@@ -138,17 +151,26 @@ class Session:
 
     def as_option(self, caller: Caller | None = None) -> str:
         """What a command needs to act as this command's caller, or as another; empty if there is only one to be."""
-        known = self.settings.callers
-        wanted = caller or self.caller
-        name = next((name for name, one in known.items() if one.same_person(wanted)), None)
-        return "" if name is None or len(known) == 1 else f" --as {shlex.quote(name)}"
+        name = self.name_of(caller or self.caller)
+        return "" if name is None or len(self.settings.callers) == 1 else f" --as {shlex.quote(name)}"
 
-    def run(self, work: Callable[[Engine], Awaitable[T]], *, needs: Literal["audit", "resolve"] | None = None) -> T:
+    def name_of(self, person: Caller) -> str | None:
+        """What the project calls somebody; nothing if it does not name them."""
+        return next((name for name, one in self.settings.callers.items() if one.same_person(person)), None)
+
+    def run(
+        self,
+        work: Callable[[Engine], Awaitable[T]],
+        *,
+        needs: Literal["audit", "resolve"] | None = None,
+        progress: bool = True,
+    ) -> T:
         """Opens the engine, does the work, closes the engine.
 
         Args:
             work: What to do.
             needs: The action that it may be refused for; the refusal then names who may do it.
+            progress: Whether a line of the terminal tells that it goes on; not for work that has the terminal itself.
 
         Raises:
             InterruptedCommand: Ctrl-C. A call that had started was settled first.
@@ -157,7 +179,7 @@ class Session:
         started: list[str] = []
         self.claim_stdout()
         try:
-            return asyncio.run(self._do(work, needs, started))
+            return asyncio.run(self._do(work, needs, progress, started))
         except KeyboardInterrupt:
             raise InterruptedCommand(started[-1] if started else None) from None
         except SystemExit as ended:
@@ -165,7 +187,11 @@ class Session:
             raise HandlerExit(f"the project's code ended the process with {ended.code!r}{call}") from None
 
     async def _do(
-        self, work: Callable[[Engine], Awaitable[T]], needs: Literal["audit", "resolve"] | None, started: list[str]
+        self,
+        work: Callable[[Engine], Awaitable[T]],
+        needs: Literal["audit", "resolve"] | None,
+        progress: bool,
+        started: list[str],
     ) -> T:
         from ..compose import open_project
         from .entitled import who_may
@@ -179,7 +205,7 @@ class Session:
                 started.append(event.call_id)
 
         engine.on_event(note)
-        async with waiting(engine), engine:
+        async with waiting(engine) if progress else contextlib.nullcontext(), engine:
             try:
                 return await work(engine)
             except NotAllowedError as error:

@@ -42,7 +42,7 @@ def tell(out: Printer, story: CallStory) -> None:
             ("error", story.error_code),
             ("result", story.result_ref),
             ("recoverable", _RECOVERY.get(story.recovery, story.recovery)),
-            ("next", story.next),
+            ("what now", story.next),
         ]
     )
     if story.arguments is not None:

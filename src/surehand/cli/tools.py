@@ -8,7 +8,7 @@ import typer
 
 from ..errors import NotAllowedError, NotFoundError
 from .documents import Document, listed_document, needs_key, tool_document
-from .entitled import may
+from .entitled import may, reasons_against
 from .failures import OK
 from .printer import Printer
 from .session import Session
@@ -40,8 +40,9 @@ def list_(
         raise NotAllowedError(f"{caller.id} may not look into another tenant, and {of} is of {whose.tenant}")
 
     async def work(engine: Engine) -> ToolView:
-        if everything and not may(engine, caller, "audit"):
-            raise NotAllowedError(f"{caller.id} may not read why tools are hidden")
+        against = reasons_against(engine, caller, "audit") if everything else ()
+        if against:
+            raise NotAllowedError(f"{caller.id} may not read why tools are hidden: {'; '.join(against)}")
         return await engine.view(whose)
 
     view = session.run(work, needs="audit")
@@ -115,7 +116,7 @@ def _print_view(out: Printer, view: ToolView, caller: Caller, everything: bool) 
     if view.tools:
         out.table(("TOOL", "RISK", "EFFECT", "ASKS", "DESCRIPTION"), [_row(entry) for entry in view.tools])
     else:
-        out.line(f"{caller.id} sees no tool{'' if everything else _WHY}")
+        out.nothing(f"{caller.id} sees no tool{'' if everything else _WHY}")
     if everything and view.hidden:
         out.line("hidden:")
         out.table(("TOOL", "WHY"), list(view.hidden.items()))

@@ -11,12 +11,16 @@ from ..errors import NotFoundError
 from .arguments import CallId
 from .documents import call_document
 from .failures import FAILED, OK, AlreadySettledError
+from .hints import after_settling
 from .printer import local_time
 from .session import Session
 
 if TYPE_CHECKING:
     from ..engine import Engine
     from ..ledger import CallRecord
+    from .hints import Hint
+
+    Settled = tuple[CallRecord, Hint]
 
 app = typer.Typer(no_args_is_help=True, help="Settle calls whose effect may or may not have happened.")
 
@@ -30,7 +34,7 @@ def list_(ctx: typer.Context) -> int:
     if session.json:
         session.out.document({"calls": [call_document(record) for record in records]})
     elif not records:
-        session.out.line("no call of unknown outcome; there is nothing to settle")
+        session.out.nothing("no call of unknown outcome; there is nothing to settle")
     else:
         session.out.table(
             ("CALL", "TOOL", "CALLER", "STARTED", "KEY"),
@@ -53,7 +57,12 @@ def check(ctx: typer.Context, call_id: CallId) -> int:
     """Ask the tool's status check what happened. Exit code 1 while the outcome stays unknown."""
     session = Session(ctx.obj)
     caller = session.caller
-    return _print(session, session.run(lambda engine: engine.unknown.check(call_id, by=caller), needs="resolve"))
+
+    async def work(engine: Engine) -> Settled:
+        record = await engine.unknown.check(call_id, by=caller)
+        return record, await after_settling(engine, record, session)
+
+    return _print(session, session.run(work, needs="resolve"))
 
 
 @app.command("resolve")
@@ -79,9 +88,10 @@ def resolve(
     session = Session(ctx.obj)
     caller = session.caller
 
-    async def work(engine: Engine) -> CallRecord:
+    async def work(engine: Engine) -> Settled:
         try:
-            return await engine.unknown.resolve(call_id, outcome, by=caller, evidence=evidence)
+            record = await engine.unknown.resolve(call_id, outcome, by=caller, evidence=evidence)
+            return record, await after_settling(engine, record, session)
         except NotFoundError:
             record = await engine.services.store.get_call(caller.tenant, call_id)
             if record is None or record.status == "unknown":
@@ -101,7 +111,8 @@ def _json(text: str | None) -> Any:
         raise typer.BadParameter(f"not JSON: {error}", param_hint="--result") from None
 
 
-def _print(session: Session, record: CallRecord) -> int:
+def _print(session: Session, settled: Settled) -> int:
+    record, hint = settled
     still = record.status == "unknown"
     if session.json:
         session.out.document(call_document(record))
@@ -111,17 +122,7 @@ def _print(session: Session, record: CallRecord) -> int:
                 ("status", record.status),
                 ("tool", f"{record.name}@{record.version}"),
                 ("call", record.call_id),
-                ("next", _next(session, record)),
+                *hint.facts(),
             ]
         )
     return FAILED if still else OK
-
-
-def _next(session: Session, record: CallRecord) -> str:
-    if record.status == "unknown":
-        return (
-            "nothing tells yet: look in the target system, then "
-            f"surehand call unknown resolve {record.call_id} --done|--not-done --evidence TEXT{session.as_option()}"
-        )
-    resume = f"surehand call resume {record.call_id}{session.as_option(record.caller)}"
-    return f"{resume} gives {record.caller.id} the result"

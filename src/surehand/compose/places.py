@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -50,20 +51,63 @@ def open_place(place: StorePlace) -> Store:
     return open_store(place)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where an engine's files are, whether they are there yet or not."""
+
+    file: Path | None
+    """Of a SQLite store on disk."""
+    in_memory: bool
+    """Whether the store is kept nowhere."""
+    ephemeral: bool
+    """Whether keys and anchor are kept nowhere either: then the two paths are not used."""
+    keys: Path
+    anchor: Path
+
+    def check(self) -> None:
+        """Checks that each can be a file of its own.
+
+        Raises:
+            ConfigError: One is a folder, or two are one.
+        """
+        database = [] if self.file is None else [f"{self.file}{end}" for end in _BESIDE]
+        files = {"keys": self.keys, "anchor": self.anchor}
+        for name, path in files.items():
+            _refuse_folder(name, path)
+        of_store = {f"the database's {one}": _absolute("store", one) for one in database}
+        for path in of_store.values():
+            _refuse_folder("store", path)
+        refuse_same({**files, **of_store})
+
+
+def places_of(settings: Settings, place: StorePlace) -> Places:
+    """Where the files are of an engine whose store is there. Touches none.
+
+    Raises:
+        ConfigError: Something that names a file cannot be a path.
+    """
+    file = _sqlite_file(place)
+    keys = _absolute("keys", settings.keys or (f"{file}.keys" if file else "surehand.keys"))
+    return Places(
+        file=Path(file) if file else None,
+        in_memory=file == "",
+        ephemeral=file == "" and settings.keys is None,
+        keys=keys,
+        anchor=_absolute("anchor", settings.anchor or str(keys.with_name(f"{keys.stem}.anchor"))),
+    )
+
+
 def keys_and_anchor(settings: Settings, place: StorePlace) -> tuple[Keyring, Anchor]:
     """The keyring and the anchor of a store, in files unless the store is in memory.
 
     Raises:
         ConfigError: A file cannot be used, or two of them are one.
     """
-    if isinstance(place, str) and place in _IN_MEMORY and settings.keys is None:
+    places = places_of(settings, place)
+    if places.ephemeral:
         return Keyring.ephemeral(), MemoryAnchor()
-    file = _sqlite_file(place)
-    keys = _path("keys", settings.keys if settings.keys is not None else f"{file}.keys" if file else "surehand.keys")
-    anchor = _path("anchor", settings.anchor or str(keys.with_name(f"{keys.stem}.anchor")))
-    database = {f"the database's {file}{end}": _path("store", f"{file}{end}") for end in _BESIDE} if file else {}
-    refuse_same({"keys": keys, "anchor": anchor, **database})
-    return Keyring.open(keys), FileAnchor(anchor)
+    places.check()
+    return Keyring.open(places.keys), FileAnchor(places.anchor)
 
 
 def refuse_same(files: Mapping[str, Path]) -> None:
@@ -111,14 +155,19 @@ def _sqlite_file(place: StorePlace) -> str | None:
     return "" if place in _IN_MEMORY else place.removeprefix("sqlite:///")
 
 
-def _path(name: str, value: str) -> Path:
+def _absolute(name: str, value: str) -> Path:
     try:
         path = Path(value).expanduser().absolute()
     except (RuntimeError, ValueError) as error:
         raise ConfigError(f"{name}: {shown(value)} cannot be a path: {error}") from error
-    if not path.name or path.is_dir():
+    if not path.name:
         raise ConfigError(f"{name}: {path} is a folder; name a file in it")
     return path
+
+
+def _refuse_folder(name: str, path: Path) -> None:
+    if path.is_dir():
+        raise ConfigError(f"{name}: {path} is a folder; name a file in it")
 
 
 def _identities(path: Path) -> set[object]:

@@ -15,7 +15,7 @@ def authorize(p: Passage, s: Services) -> Stop | None:
         p,
         s,
         "call.decided",
-        decision=type(p.decision).__name__,
+        decision=type(p.decision).__name__.lower(),
         policies=list(p.decision.policies),
         reasons=list(p.decision.reasons),
         groups=[one.group for one in p.decision.requirements] if isinstance(p.decision, Ask) else [],

@@ -6,8 +6,9 @@ first used, so that it costs nothing at the start of a test run.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy import lazily
 
 if TYPE_CHECKING:
     from .assertions import assert_decision
@@ -25,21 +26,13 @@ _HOME = {
 }
 """Module -> the public names that live in it."""
 
-_MODULE = {name: module for module, names in _HOME.items() for name in names}
-
 __all__ = [
     "DialectContract", "Expect", "FakeClock", "ScriptError", "ScriptedCall", "ScriptedModel", "Seen",
     "SharedStoreContract", "Step", "StoreContract", "assert_decision",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    module = _MODULE.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f".{module}", __name__), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _HOME)
 
 
 def __dir__() -> list[str]:

@@ -144,7 +144,7 @@ def read_script(path: Path) -> Script:
     except OSError as error:
         raise ConfigError(f"script {path}: {error.strerror}") from error
     except msgspec.DecodeError as error:
-        raise ConfigError(f"script {path}: {error}") from error
+        raise ConfigError(f"script {path}: {_told(error, Script)}") from error
 
 
 def as_step(given: Step | Mapping[str, Any] | str, where: str) -> Step:
@@ -158,4 +158,16 @@ def as_step(given: Step | Mapping[str, Any] | str, where: str) -> Step:
     try:
         return Step(text=given) if isinstance(given, str) else msgspec.convert(dict(given), Step)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{where}: {error}") from error
+        raise ConfigError(f"{where}: {_told(error, Step)}") from error
+
+
+_FIELDS: dict[str, type[msgspec.Struct]] = {"steps": Step, "calls": ScriptedCall, "expect": Expect}
+
+
+def _told(error: Exception, whole: type[msgspec.Struct]) -> str:
+    """What is wrong; of a field that does not exist also which do."""
+    text = str(error)
+    if "unknown field" not in text:
+        return text
+    place = text.rpartition(" - at `$")[2].strip("`").rpartition(".")[2].partition("[")[0]
+    return f"{text}; there are {', '.join(_FIELDS.get(place, whole).__struct_fields__)}"
