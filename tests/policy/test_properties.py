@@ -133,7 +133,7 @@ def test_adding_a_forbid_never_grants(found: list[str], more: str, caller: Calle
         assert rank(after.view(caller, spec, now_ns=NOON_NS)) <= rank(before.view(caller, spec, now_ns=NOON_NS))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(POLICIES, bodies(), CALLERS, ARGUMENTS)
 def test_a_shadow_policy_changes_nothing_and_says_what_it_would(
     found: list[str], more: str, caller: Caller, arguments: dict[str, Any]
@@ -153,7 +153,7 @@ def test_a_shadow_policy_changes_nothing_and_says_what_it_would(
         assert rank(shadow.view(caller, spec, now_ns=NOON_NS)) >= rank(decision)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(POLICIES, POLICIES, ARGUMENTS)
 def test_the_policies_of_a_tenant_are_nothing_to_others(
     found: list[str], own: list[str], arguments: dict[str, Any]

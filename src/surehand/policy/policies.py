@@ -11,7 +11,7 @@ import msgspec
 from ..errors import PolicyError
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
-from ..types import Caller, group_names
+from ..types import BUILTIN_ROLES, Caller, group_names
 from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
@@ -34,7 +34,6 @@ _DECISIONS_MAX: Final = 32_768
 _USERS_MAX: Final = 4_096
 _LOOKS_MAX: Final = 32_768
 _SCOPES: Final = "surehand.scopes"
-_BUILTIN_ROLES: Final = ("operator", "auditor", "admin")
 _IN_SHADOW: Final = "is in shadow mode: it is recorded and enforces nothing"
 _DOING: Final[Mapping[Kind, str]] = {
     "call": "it",
@@ -104,7 +103,7 @@ class Policies:
         self._shadows = Shadows(shadows)
         self._permitting = Slices([*enforced, *read_rules(_ANYTHING, ())[0]]) if shadows else self._slices
         self._own = {rule.tenant for rule in rules.values() if rule.tenant is not None}
-        self._looks: Bounded[tuple[str, str], _Looks] = Bounded(_LOOKS_MAX)
+        self._looks: Bounded[tuple[str, str] | str, _Looks] = Bounded(_LOOKS_MAX)
         self._users: Bounded[tuple[object, ...], str] = Bounded(_USERS_MAX)
         self._calls: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
         self._others: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
@@ -141,7 +140,7 @@ class Policies:
             raise PolicyError([f"approver_group: {approver_group!r} cannot approve for others; name a role"])
         rules, problems = read_rules(builtin, texts)
         scopes, wrong = _tenant_scopes(tenant_scopes or {})
-        known = (*roles, approver_group, *_BUILTIN_ROLES) if (roles := tuple(roles)) else ()
+        known = (*roles, approver_group, *BUILTIN_ROLES) if (roles := tuple(roles)) else ()
         people = People(roles=known, tenants=scopes)
         wrong += [rule.problem(what) for rule in rules for what in people.unknown(rule)]
         found = Checker(catalog, incomplete=incomplete).check(rules)
@@ -188,12 +187,14 @@ class Policies:
         key = forged_key(arguments)
         if key is not None:
             return Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
-        own = caller.tenant if caller.tenant in self._own else ""
-        looks = self._looks.get((spec.contract_hash, own)) or self._look(spec, own)
+        contract = spec.contract_hash
+        looks = self._looks.get((contract, caller.tenant) if caller.tenant in self._own else contract)
+        if looks is None:
+            looks = self._look(spec, caller.tenant)
         seen = cache_key(looks.values, looks.presence, arguments) if looks.keeps else None
         if seen is None:
             return self._authorized(caller, spec, arguments, now_ns)
-        whole = (spec.contract_hash, caller.identity, seen)
+        whole = (contract, caller.identity, seen)
         return self._calls.get(whole) or self._calls.put(whole, self._authorized(caller, spec, arguments, now_ns))
 
     def _look(self, spec: ToolSpec, tenant: str) -> _Looks:
@@ -206,7 +207,8 @@ class Policies:
             values=tuple(sorted(values)),
             presence=tuple(sorted(presence - values)),
         )
-        return self._looks.put((spec.contract_hash, tenant), looks)
+        key = (spec.contract_hash, tenant) if tenant in self._own else spec.contract_hash
+        return self._looks.put(key, looks)
 
     def view(self, caller: Caller, spec: ToolSpec, *, now_ns: int) -> Decision:
         """Whether a caller sees a tool. `Deny` hides it, and says why to operators; `Ask` lists and marks it.

@@ -6,6 +6,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 from ..spec import ToolSpec
@@ -117,14 +118,14 @@ def _apart(rule: Rule) -> _Apart:
 def _enforced(apart: _Apart, request: Request, judge: Judge, permitted: Judge) -> Decision | None:
     """The decision, were this one policy enforced; `None` if it is about nothing of the call."""
     tenant, spec = request.caller.tenant, request.spec
-    targets = {step: apart.target(step, spec, tenant) for step in _STEPS}
-    if not any(targets.values()):
+    targets = [apart.target(step, spec, tenant) for step in _STEPS]
+    if not any(targets):
         return None
     decision: Decision = Deny(policies=(), reasons=())
-    for step, target in targets.items():
+    for step, target in zip(_STEPS, targets, strict=True):
         decision = judge(step)
         if target is not None:
-            decision = _with(apart.rule, target, request, decision, lambda step=step: permitted(step))
+            decision = _with(apart.rule, target, request, decision, partial(permitted, step))
         if isinstance(decision, Deny):
             break
     return decision

@@ -17,7 +17,7 @@ _LONG: Final = range(-(2**63), 2**63)
 _DECIMAL_ROUGHLY: Final = 2**60
 """Keeps the arithmetic below exact; the exact limits are those of `_LONG` in units of 0.0001."""
 _ATOMS: Final = frozenset({str, int, float, bool})
-_MISSING: Final = ("missing",)
+_FLAT: Final = _ATOMS | {type(None)}
 CacheKey: TypeAlias = tuple[object, ...]
 
 
@@ -170,6 +170,8 @@ def _decimal(value: float, path: Path) -> str:
 
 def forged_key(arguments: Mapping[str, Any]) -> str | None:
     """A reserved key anywhere in the arguments, or `None`. Fast when there is none."""
+    if RESERVED.isdisjoint(arguments) and _FLAT.issuperset(map(type, arguments.values())):
+        return None
     try:
         text = orjson.dumps(arguments)
     except TypeError:
@@ -194,16 +196,13 @@ def _forged(value: object) -> str | None:
 
 def cache_key(values: tuple[Path, ...], presence: tuple[Path, ...], arguments: Mapping[str, Any]) -> CacheKey | None:
     """Everything that policies can see of the arguments, typed: 1, 1.0 and True differ. `None`: do not cache."""
-    if not values and not presence:
-        return ()
     key: list[object] = []
     try:
         for path in values:
             value = arguments.get(path[0]) if len(path) == 1 else _at(arguments, path)
-            if value is None:
-                key.append(_MISSING)
-            else:
-                key.append((value.__class__, value if value.__class__ in _ATOMS else canonical_json(value)))
+            kind = value.__class__
+            key.append(kind)
+            key.append(value if kind in _FLAT else canonical_json(value))
         for path in presence:
             key.append(_at(arguments, path) is None)
     except (TypeError, ValueError):
