@@ -253,6 +253,7 @@ def _turned(change: Document) -> str:
 
 
 def _print_policy(out: Printer, policy: Document) -> None:
-    kind = f"asks {', '.join(policy['approvers'])}" if policy["liftable"] else f"{policy['effect']}s"
+    people = "" if policy["quorum"] == 1 else f"{policy['quorum']} people of "
+    kind = f"asks {people}{', '.join(policy['approvers'])}" if policy["liftable"] else f"{policy['effect']}s"
     out.line(f"policy {policy['id']} of {policy['source']} {kind}:", "bold")
     out.block(policy["text"])
