@@ -147,10 +147,10 @@ def test_a_shadow_policy_changes_nothing_and_says_what_it_would(
         before, then = decide(plain, caller, spec, arguments), decide(enforced, caller, spec, arguments)
         for _ in range(2):
             decision = decide(shadow, caller, spec, arguments)
+            assert rank(shadow.view(caller, spec, now_ns=NOON_NS)) >= rank(decision)
             assert msgspec.structs.replace(decision, shadow=()) == before
             changes = rank(before) != rank(then) or needs(before) != needs(then)
             assert [one.decision for one in decision.shadow] == ([word(then)] if changes else [])
-        assert rank(shadow.view(caller, spec, now_ns=NOON_NS)) >= rank(decision)
 
 
 @settings(max_examples=25)

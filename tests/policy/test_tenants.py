@@ -10,16 +10,18 @@ from tests.policy.samples import ALICE, MAIL, NOON_NS, READ, REFUND, catalog, fo
 OTHER = Caller(id="alice", tenant="other", scopes=["pay:write"])
 
 
-def of_tenant(*texts: str, base: str = "", tenant: str = "acme", **scopes: list[str]) -> Policies:
+def of_tenant(
+    *texts: str, base: str = "", tenant: str = "acme", scopes: dict[str, list[str]] | None = None
+) -> Policies:
     sources = [PolicySource(f"t{number}.cedar", text, tenant) for number, text in enumerate(texts, 1)]
     return Policies.load(
         [PolicySource("base.cedar", base), *sources], catalog(REFUND, MAIL, READ), tenant_scopes=scopes
     )
 
 
-def problems(*texts: str, tenant: str = "acme", **scopes: list[str]) -> list[str]:
+def problems(*texts: str, tenant: str = "acme", scopes: dict[str, list[str]] | None = None) -> list[str]:
     with pytest.raises(PolicyError) as caught:
-        of_tenant(*texts, tenant=tenant, **scopes)
+        of_tenant(*texts, tenant=tenant, scopes=scopes)
     return caught.value.problems
 
 
@@ -87,7 +89,7 @@ def test_what_a_tenant_may_not_say(text: str, expected: str) -> None:
 
 
 def test_a_tenant_that_does_not_exist_is_a_problem_where_all_are_named() -> None:
-    (found,) = problems(forbid("no"), tenant="acne", acme=["pay:write"])
+    (found,) = problems(forbid("no"), tenant="acne", scopes={"acme": ["pay:write"]})
     assert found == 't1.cedar: policy "acne/no": there is no tenant "acne"; did you mean acme?'
     assert of_tenant(forbid("no"), tenant="acne").rules["acne/no"].tenant == "acne"
 

@@ -66,7 +66,9 @@ def judged(tmp_path: Path, text: str, name: str = "rows.toml") -> list[RowResult
     ],
 )  # fmt: skip
 def test_a_row_in_toml(tmp_path: Path, row: str, problems: list[str]) -> None:
-    given = dict(line.split(" = ", 1) for line in ROW.splitlines())
+    given: dict[str, str] = {}
+    for line in ROW.splitlines():
+        name, _, given[name] = line.partition(" = ")
     for line in row.splitlines():
         name, _, value = line.partition(" = ")
         if name.startswith("arguments."):
@@ -125,3 +127,10 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "bad.jsonl").write_text('{"caller": "ann"}\n{', encoding="utf-8")
     with pytest.raises(sh.ConfigError, match=r"line 1: .*missing required field"):
         read_rows(tmp_path / "bad.jsonl", {})
+
+
+def test_the_row_of_the_guide_is_read(tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "policies.md").read_text(encoding="utf-8")
+    (tmp_path / "rows.toml").write_text(guide.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
+    (row,) = read_rows(tmp_path / "rows.toml", {"sam": ANN})
+    assert (row.tool, row.expect, row.groups, row.now_ns) == ("refund", "ask", ("finance",), 1_772_442_000 * 10**9)

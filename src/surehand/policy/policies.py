@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
@@ -12,6 +11,7 @@ from ..errors import PolicyError
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
 from ..types import BUILTIN_ROLES, Caller, group_names
+from .argument_types import RESERVED
 from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
@@ -22,8 +22,7 @@ from .rules import Rule, read_rules
 from .shadows import Request, Shadows, Step, too_many
 from .slices import Kind, Slices
 from .sources import BUILTIN_GROUP, PolicySource, builtin_source
-from .syntax import Path
-from .values import cache_key, forged_key
+from .values import FLAT, LooksAt, cache_key, forged_key, looks_at
 
 GovernedAction: TypeAlias = Literal["resolve", "audit", "admin", "publish", "approve"]
 """What the console and the API ask about, besides viewing and calling."""
@@ -49,16 +48,8 @@ _DOING: Final[Mapping[Kind, str]] = {
 
 _ANYTHING: Final = PolicySource("shadow", '@id("surehand.anything") permit (principal, action, resource);')
 """Stands for a permit in shadow mode that applies."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Looks:
-    """What decides about calls of one tool, for one tenant, besides the caller."""
-
-    keeps: bool
-    """Whether a decision may be kept: nothing looks at the time."""
-    values: tuple[Path, ...]
-    presence: tuple[Path, ...]
+_KEEPS_NOTHING: Final = LooksAt((), (), ())
+"""Of a tool whose decisions depend on the time."""
 
 
 class Policies:
@@ -103,7 +94,7 @@ class Policies:
         self._shadows = Shadows(shadows)
         self._permitting = Slices([*enforced, *read_rules(_ANYTHING, ())[0]]) if shadows else self._slices
         self._own = {rule.tenant for rule in rules.values() if rule.tenant is not None}
-        self._looks: Bounded[tuple[str, str] | str, _Looks] = Bounded(_LOOKS_MAX)
+        self._looks: Bounded[tuple[str, str] | str, LooksAt] = Bounded(_LOOKS_MAX)
         self._users: Bounded[tuple[object, ...], str] = Bounded(_USERS_MAX)
         self._calls: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
         self._others: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
@@ -184,29 +175,27 @@ class Policies:
             arguments: All final arguments, injected ones included.
             now_ns: Nanoseconds since the epoch.
         """
-        key = forged_key(arguments)
-        if key is not None:
-            return Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
+        if not (RESERVED.isdisjoint(arguments) and FLAT.issuperset(map(type, arguments.values()))):
+            key = forged_key(arguments)
+            if key is not None:
+                return Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
         contract = spec.contract_hash
         looks = self._looks.get((contract, caller.tenant) if caller.tenant in self._own else contract)
         if looks is None:
             looks = self._look(spec, caller.tenant)
-        seen = cache_key(looks.values, looks.presence, arguments) if looks.keeps else None
+        seen = None if looks is _KEEPS_NOTHING else cache_key(looks, arguments)
         if seen is None:
             return self._authorized(caller, spec, arguments, now_ns)
         whole = (contract, caller.identity, seen)
         return self._calls.get(whole) or self._calls.put(whole, self._authorized(caller, spec, arguments, now_ns))
 
-    def _look(self, spec: ToolSpec, tenant: str) -> _Looks:
+    def _look(self, spec: ToolSpec, tenant: str) -> LooksAt:
         target = self._slices.target("call", spec, tenant)
         values, presence, now = self._shadows.reads(spec, tenant)
-        values.update(target.slice.values)
-        presence.update(target.slice.presence)
-        looks = _Looks(
-            keeps=not (now or target.slice.now or self._slices.target("view", spec, tenant).slice.now),
-            values=tuple(sorted(values)),
-            presence=tuple(sorted(presence - values)),
-        )
+        if now or target.slice.now or self._slices.target("view", spec, tenant).slice.now:
+            looks = _KEEPS_NOTHING
+        else:
+            looks = looks_at({*values, *target.slice.values}, {*presence, *target.slice.presence})
         key = (spec.contract_hash, tenant) if tenant in self._own else spec.contract_hash
         return self._looks.put(key, looks)
 
