@@ -11,7 +11,6 @@ from ..errors import PolicyError
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
 from ..types import BUILTIN_ROLES, Caller, group_names
-from .argument_types import RESERVED
 from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
@@ -22,7 +21,7 @@ from .rules import Rule, read_rules
 from .shadows import Request, Shadows, Step, too_many
 from .slices import Kind, Slices
 from .sources import BUILTIN_GROUP, PolicySource, builtin_source
-from .values import FLAT, LooksAt, cache_key, forged_key, looks_at
+from .values import LooksAt, cache_key, forged_key, looks_at
 
 GovernedAction: TypeAlias = Literal["resolve", "audit", "admin", "publish", "approve"]
 """What the console and the API ask about, besides viewing and calling."""
@@ -175,10 +174,9 @@ class Policies:
             arguments: All final arguments, injected ones included.
             now_ns: Nanoseconds since the epoch.
         """
-        if not (RESERVED.isdisjoint(arguments) and FLAT.issuperset(map(type, arguments.values()))):
-            key = forged_key(arguments)
-            if key is not None:
-                return Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
+        key = forged_key(arguments)
+        if key is not None:
+            return Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
         contract = spec.contract_hash
         looks = self._looks.get((contract, caller.tenant) if caller.tenant in self._own else contract)
         if looks is None:

@@ -16,7 +16,7 @@ from .syntax import Path
 _LONG: Final = range(-(2**63), 2**63)
 _DECIMAL_ROUGHLY: Final = 2**60
 """Keeps the arithmetic below exact; the exact limits are those of `_LONG` in units of 0.0001."""
-FLAT: Final = frozenset({str, int, float, bool, type(None)})
+_FLAT: Final = frozenset({str, int, float, bool, type(None)})
 """Classes of values that hold no others."""
 CacheKey: TypeAlias = tuple[object, ...]
 
@@ -191,10 +191,12 @@ def _decimal(value: float, path: Path) -> str:
 
 
 def forged_key(arguments: Mapping[str, Any]) -> str | None:
-    """A reserved key anywhere in the arguments, or `None`. Fast when there is none.
-
-    Not worth a call where no argument is reserved and all are of `FLAT` classes.
-    """
+    """A reserved key anywhere in the arguments, or `None`. Fast when there is none."""
+    for key, value in arguments.items():
+        if key in RESERVED or value.__class__ not in _FLAT:
+            break
+    else:
+        return None
     try:
         text = orjson.dumps(arguments)
     except TypeError:
@@ -224,7 +226,7 @@ def cache_key(looks: LooksAt, arguments: Mapping[str, Any]) -> CacheKey | None:
         for name in looks.names:
             value = arguments.get(name)
             kind = value.__class__
-            key += (kind, value if kind in FLAT else canonical_json(value))
+            key += (kind, value if kind in _FLAT else canonical_json(value))
         if looks.parts or looks.presence:
             key += _inside(looks, arguments)
     except (TypeError, ValueError):
@@ -236,7 +238,7 @@ def _inside(looks: LooksAt, arguments: Mapping[str, Any]) -> Iterable[object]:
     for path in looks.parts:
         value = _at(arguments, path)
         yield value.__class__
-        yield value if value.__class__ in FLAT else canonical_json(value)
+        yield value if value.__class__ in _FLAT else canonical_json(value)
     for path in looks.presence:
         yield _at(arguments, path) is None
 
