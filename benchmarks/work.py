@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import surehand as sh
+from surehand.policy import Policies
 
 ARGUMENTS = json.dumps(
     {
@@ -52,6 +53,18 @@ POLICIES = [
         """,
     )
 ]
+
+
+def many_policies(count: int) -> Policies:
+    """Policies that are all about one tool and read one of its arguments; the built-in ones hold besides."""
+    registry = sh.Registry()
+    registry.register(limited_sales)
+    text = "".join(
+        f'@id("limit-{n}") forbid (principal, action == Action::"call/limited_sales", resource) '
+        f"when {{ context.arguments.limit == {-1000 - n} }};"
+        for n in range(count)
+    )
+    return Policies.load([sh.PolicySource("bench.cedar", text)], registry.catalog)
 
 
 def caller_of_calls(engine: sh.Engine, name: str, arguments: Callable[[int], str]) -> Callable[[int], Any]:

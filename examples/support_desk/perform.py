@@ -23,7 +23,7 @@ from .story import APPROVER, AUDITOR, CALLER, MESSAGES, RUN, RefundRow, expected
 
 HERE = Path(__file__).resolve().parent
 
-PROJECT = ("surehand.toml", "model.json", "policies", "desk")
+PROJECT = ("surehand.toml", "model.json", "rows.toml", "policies", "desk")
 """What a project folder is made of. Everything else in it comes from running it."""
 ANOTHER = '{"order_id": "A-10388", "refund_no": 2, "amount_cents": 18900, "reason": "the other chair"}'
 """Arguments of a refund to try from the command line."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .agent import AnthropicModel, Bounds, ModelFailure, OpenAIModel, RunEvent, parse_model, run
     from .approval import Approval
     from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
-    from .compose import open_engine, open_project
+    from .compose import open_engine, open_project, policy_rows
     from .engine import Engine, Pending, RunInfo
     from .errors import (
         ApprovalError,
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from .event import Event
     from .limits import Limits
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
-    from .policy import Allow, Ask, Decision, Deny, PolicySource
+    from .policy import Allow, Ask, Decision, Deny, PolicySource, Shadow
     from .ports import CallerResolver, Clock, Store
     from .providers import Export, Message, ModelTurn, SystemMessage, UserMessage, export
     from .registry import Catalog, Registry
+    from .rehearsal import Replay, RowResult, ShadowReport, replay_policies, shadow_report
     from .secrets import Secret
     from .settings import Settings, read_project
     from .spec import (
@@ -66,7 +67,7 @@ _HOME = {
     "agent": ("AnthropicModel", "Bounds", "ModelFailure", "OpenAIModel", "RunEvent", "parse_model", "run"),
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
-    "compose": ("open_engine", "open_project"),
+    "compose": ("open_engine", "open_project", "policy_rows"),
     "engine": ("Engine", "Pending", "RunInfo"),
     "errors": (
         "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
@@ -76,10 +77,11 @@ _HOME = {
     "event": ("Event",),
     "limits": ("Limits",),
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
-    "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource"),
+    "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource", "Shadow"),
     "ports": ("CallerResolver", "Clock", "Store"),
     "providers": ("Export", "Message", "ModelTurn", "SystemMessage", "UserMessage", "export"),
     "registry": ("Catalog", "Registry"),
+    "rehearsal": ("Replay", "RowResult", "ShadowReport", "replay_policies", "shadow_report"),
     "secrets": ("Secret",),
     "settings": ("Settings", "read_project"),
     "spec": (
@@ -92,16 +94,16 @@ _HOME = {
 """Room -> the public names that live in it."""
 
 __all__ = [
-    "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
-    "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
-    "ConfigError", "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Injected", "Interceptor",
-    "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
-    "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunEvent", "RunInfo",
-    "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
-    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable",
-    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model",
-    "raw_tool", "read_project", "run", "tool",
+    "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment", "AuditError",
+    "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock", "ConfigError",
+    "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Injected", "Interceptor", "Limits",
+    "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError", "OpenAIModel",
+    "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError", "PolicySource", "Proposed",
+    "Registry", "RegistryError", "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo",
+    "RunStep", "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView",
+    "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project",
+    "parse_model", "policy_rows", "raw_tool", "read_project", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

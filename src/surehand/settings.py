@@ -12,7 +12,7 @@ from typing import Any, Literal, cast, get_args
 
 from .errors import ConfigError
 from .limits import Limits
-from .types import SELF, Caller, group_names
+from .types import BUILTIN_ROLES, SELF, Caller, group_names
 
 Irreversible = Literal["ask", "deny"]
 ReadOnlyRecords = Literal["after", "before"]
@@ -48,6 +48,9 @@ class Settings:
     """The audit's anchor; by default beside the key file."""
     approvers: str = "approver"
     """The role that built-in policies ask."""
+    roles: tuple[str, ...] = ()
+    """All roles that callers may have, those of the built-in policies aside: a policy that names another is refused.
+    None: roles are not checked."""
     irreversible: Irreversible = "ask"
     """Whether calls that nobody can take back ask a person or are always denied."""
     read_only_records: ReadOnlyRecords = "after"
@@ -72,11 +75,13 @@ class Settings:
         object.__setattr__(self, "tenants", tenants)
         object.__setattr__(self, "tools", tuple(_module(name) for name in _strings(self.tools, "tools")))
         object.__setattr__(self, "interceptors", _strings(self.interceptors, "interceptors"))
+        object.__setattr__(self, "roles", _strings(self.roles, "roles"))
         for place in self.interceptors:
             _check_place(place)
         object.__setattr__(self, "callers", dict(_items("callers", self)))
         for name, caller in self.callers.items():
             _check_caller(name, caller, tenants)
+            _check_roles(name, caller, self.roles, self.approvers)
 
 
 def read_project(path: str | Path = "surehand.toml") -> tuple[Settings, Path]:
@@ -144,7 +149,7 @@ def _settings(data: dict[str, Any]) -> Settings:
     for name in values:
         if name not in known:
             raise ConfigError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
-    for name in ("tools", "interceptors"):
+    for name in ("tools", "interceptors", "roles"):
         if not isinstance(values.get(name, []), list):
             raise ConfigError(f"{name} must be a list of strings, not {shown(values[name])}")
     values["read_only_records"] = _audit(tables["audit"])
@@ -207,6 +212,13 @@ def _check_caller(name: str, caller: object, tenants: Mapping[str, Any]) -> None
             f"callers.{name}: its tenant {caller.tenant!r} is not among the tenants ({', '.join(sorted(tenants))}), "
             f"so nothing would limit its scopes; add [tenants.{caller.tenant}], or correct the tenant"
         )
+
+
+def _check_roles(name: str, caller: Caller, roles: tuple[str, ...], approvers: str) -> None:
+    known = {*roles, approvers, *BUILTIN_ROLES}
+    for role in caller.roles:
+        if roles and role not in known:
+            raise ConfigError(f"callers.{name}: there is no role {role!r} in roles; {did_you_mean(role, known)}")
 
 
 def _check_role(name: str) -> None:

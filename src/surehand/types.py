@@ -101,6 +101,9 @@ class Caller:
         return self.tenant == other.tenant and self.id == other.id
 
 
+BUILTIN_ROLES = ("admin", "auditor", "operator")
+"""Roles that built-in policies permit something, besides the one that they ask."""
+
 SELF = "self"
 """The approver group that means the requester."""
 

@@ -20,17 +20,18 @@ def test_an_ask_names_who_can_lift_it(project: Project) -> None:
     (policy,) = document["policies"]
     assert (policy["id"], policy["source"], policy["liftable"]) == ("pay-large", "pay.cedar", True)
     assert policy["text"] == POLICY.strip()
-    assert document["asks"] == [{"policy_id": "pay-large", "group": "finance", "callers": ["bob"]}]
+    assert document["asks"] == [{"policy_id": "pay-large", "group": "finance", "quorum": 1, "callers": ["bob"]}]
     lines = project.run(*pay(25000), "--of", "alice").out.splitlines()
     assert "decision: ask" in lines
     assert "change: the yes of finance lifts pay-large: bob may give it" in lines
     assert "  when { context.arguments.cents > 10000 };" in lines
+    assert "change: without pay-large: allow" in lines
     assert not (project.folder / "state.db").exists()
 
 
 def test_nobody_lifts_their_own(project: Project) -> None:
     document = project.json(*pay(25000), "--as", "bob")
-    assert document["asks"] == [{"policy_id": "pay-large", "group": "finance", "callers": []}]
+    assert document["asks"] == [{"policy_id": "pay-large", "group": "finance", "quorum": 1, "callers": []}]
 
 
 def test_an_allowed_call(project: Project) -> None:
@@ -73,6 +74,37 @@ def test_a_hard_forbid_and_a_tenant_that_may_not(project: Project) -> None:
     assert (of_alice["decision"], of_alice["hard"], of_alice["asks"]) == ("deny", ["no-pay"], [])
     assert of_alice["reasons"] == ["not on a Monday"]
     assert of_eve["tenant_lacks"] == ["desk:use"]
+
+
+def test_what_would_change_it_and_what_a_shadow_would_make_of_it(project: Project) -> None:
+    draft = project.folder / "policies" / "draft.cedar"
+    draft.write_text(
+        """
+        @id("two") @approvers("finance") @quorum("2") forbid (principal, action == Action::"call/pay", resource)
+        when { context.arguments.cents > 24000 };
+        @id("trial") @mode("shadow") @reason("too much") forbid (principal, action == Action::"call/pay", resource);
+        @id("people") forbid (principal, action == Action::"call/pay", resource)
+        when { context.arguments.cents == 7 } unless { principal in Role::"operator" };
+        """,
+        encoding="utf-8",
+    )
+    try:
+        document = project.json(*pay(25000), "--as", "alice")
+        lines = project.run(*pay(25000), "--as", "alice").out.splitlines()
+        by_role = project.json(*pay(7), "--as", "alice")
+    finally:
+        draft.unlink()
+    assert [(ask["policy_id"], ask["quorum"]) for ask in document["asks"]] == [("pay-large", 1), ("two", 2)]
+    assert [(one["policy_id"], one["decision"], one["reason"]) for one in document["shadow"]] == [
+        ("trial", "deny", "too much")
+    ]
+    assert "shadow: trial would make it deny: too much" in lines
+    assert "change: the yes of 2 people of finance lifts two: bob may give it" in lines
+    assert "policy two of draft.cedar asks 2 people of finance:" in lines
+    assert [(one["kind"], one["names"], one["decision"]) for one in by_role["changes"]] == [
+        ("role", ["operator"], "allow"),
+        ("without", ["people"], "allow"),
+    ]
 
 
 def test_what_no_policy_is_asked_about(project: Project) -> None:

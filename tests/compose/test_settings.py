@@ -155,3 +155,14 @@ def test_a_path_that_is_no_project_file(name: str, said: str, tmp_path: Path) ->
 def test_a_project_is_named_by_a_path() -> None:
     with pytest.raises(sh.ConfigError, match="named by its path"):
         sh.open_project({"store": "x"})  # pyright: ignore[reportArgumentType]
+
+
+def test_roles_are_all_that_callers_may_have(tmp_path: Path) -> None:
+    known = 'roles = ["support"]\n[callers.sam]\ntenant = "acme"\nroles = '
+    project = tmp_path / "surehand.toml"
+    project.write_text(known + '["support", "auditor", "approver"]', encoding="utf-8")
+    assert sh.read_project(project)[0].roles == ("support",)
+    assert refusal(known + '["suport"]', tmp_path).startswith(
+        "callers.sam: there is no role 'suport' in roles; did you"
+    )
+    assert refusal('roles = "support"', tmp_path).startswith("roles must be a list of strings")

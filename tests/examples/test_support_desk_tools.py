@@ -383,5 +383,14 @@ async def test_a_search_finds_only_the_tenants_own(engine: sh.Engine, callers: C
     assert everything.structured == []
 
 
-async def test_policies_give_no_warning(engine: sh.Engine) -> None:
-    assert engine.policies.warnings == ()
+async def test_policies_warn_of_the_one_that_is_tried_and_of_nothing_else(engine: sh.Engine) -> None:
+    assert engine.policies.warnings == (
+        'trial.cedar: policy "refund-medium": is in shadow mode: it is recorded and enforces nothing',
+    )
+
+
+@pytest.mark.timeout(30)
+def test_the_rows_of_the_desk_hold() -> None:
+    folder = Path(perform.__file__).parent
+    results = sh.policy_rows(folder / "rows.toml", project=folder / "surehand.toml")
+    assert [(one.name, one.problems) for one in results if one.problems] == []

@@ -33,8 +33,19 @@ ASKS = '@approvers("finance")'
         ('@id("a") permit (principal == ?principal, action, resource);', "has a slot"),
         (permit("a") + forbid("a"), 'policy "a": the id is taken by another policy in p1.cedar'),
         (forbid("surehand.hihg"), "replaces no built-in policy"),
-        (forbid("a", notes='@quorum("2")'), "the annotation @quorum has no meaning here"),
-        (forbid("a", notes='@mode("any")'), "the annotation @mode has no meaning here"),
+        (forbid("a", notes='@quota("2")'), "the annotation @quota has no meaning here"),
+        (forbid("a", notes='@quorum("2")'), "@quorum without @approvers counts nobody"),
+        (forbid("a", notes='@approvers("self") @quorum("2")'), "self is one: ask self in a policy of its own"),
+        (forbid("a", notes='@approvers("finance, self") @quorum("2")'), "self is one"),
+        *(
+            (forbid("a", notes=f'@approvers("finance") @quorum("{text}")'), "no whole number from 1 to 20")
+            for text in ("", "0", "21", "-1", "2.0", " 2", "two", "²", "1" * 30)
+        ),
+        (forbid("a", notes='@mode("any")'), '@mode("any") is not known; write @mode("shadow")'),
+        (forbid("a", action="action", notes='@mode("shadow")'), "is for the actions view and call only"),
+        (forbid("a", action='action == Action::"audit"', notes='@mode("shadow")'), "is for the actions view and call"),
+        (forbid("surehand.medium", notes='@mode("shadow")'), "would replace a built-in policy by nothing"),
+        ("".join(forbid(f"p{n}", notes='@mode("shadow")') for n in range(51)), "51 policies are in"),
         (forbid("a", notes='@approvers("")'), "@approvers is empty"),
         (forbid("a", notes="@approvers"), "@approvers is empty"),
         (forbid("a", notes='@approvers("finance,")'), "@approvers is empty or names no group"),
@@ -120,7 +131,7 @@ def test_a_wrong_policy_is_refused_with_one_line(text: str, expected: str) -> No
     found = problems(text)
     assert [problem for problem in found if expected in problem] == found
     assert len(found) == 1
-    assert found[0].startswith("p1.cedar: ")
+    assert found[0].startswith("p1.cedar: ") or "policies are in @mode" in text + found[0]
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surehand.policy import Allow, Ask, Decision, Deny, Policies
+from surehand.policy import Allow, Ask, Decision, Deny, Policies, PolicySource, Requirement, word
 from surehand.spec import ToolSpec
 from surehand.types import Caller
-from tests.policy.samples import NOON_NS, load, tool
+from tests.policy.samples import NOON_NS, catalog, load, tool
 
 pytestmark = pytest.mark.timeout(60)
 """Each example loads policies, with all the checks."""
@@ -91,11 +92,17 @@ def texts(found: list[str]) -> list[str]:
     return [f'@id("p{number}") {body}' for number, body in enumerate(found)]
 
 
+OWN = '(principal, action in [Action::"view", Action::"call"],'
+"""The head of a policy that may be a tenant's, or in shadow mode: no open action."""
 POLICIES = st.lists(bodies(), max_size=5).map(texts)
 
 
 def rank(decision: Decision) -> int:
     return {Deny: 0, Ask: 1, Allow: 2}[type(decision)]
+
+
+def needs(decision: Decision) -> set[Requirement]:
+    return set(decision.requirements) if isinstance(decision, Ask) else set()
 
 
 def decide(policies: Policies, caller: Caller, spec: ToolSpec, arguments: dict[str, Any]) -> Decision:
@@ -124,6 +131,41 @@ def test_adding_a_forbid_never_grants(found: list[str], more: str, caller: Calle
         if isinstance(first, Ask) and isinstance(then, Ask):
             assert set(first.requirements) <= set(then.requirements)
         assert rank(after.view(caller, spec, now_ns=NOON_NS)) <= rank(before.view(caller, spec, now_ns=NOON_NS))
+
+
+@settings(max_examples=40)
+@given(POLICIES, bodies(), CALLERS, ARGUMENTS)
+def test_a_shadow_policy_changes_nothing_and_says_what_it_would(
+    found: list[str], more: str, caller: Caller, arguments: dict[str, Any]
+) -> None:
+    more = more.replace("(principal, action,", OWN)
+    plain = load(*found, tools=TOOLS)
+    shadow = load(*found, f'@id("more") @mode("shadow") {more}', tools=TOOLS)
+    enforced = load(*found, f'@id("more") {more}', tools=TOOLS)
+    for spec in TOOLS:
+        assert shadow.view(caller, spec, now_ns=NOON_NS) == plain.view(caller, spec, now_ns=NOON_NS)
+        before, then = decide(plain, caller, spec, arguments), decide(enforced, caller, spec, arguments)
+        for _ in range(2):
+            decision = decide(shadow, caller, spec, arguments)
+            assert rank(shadow.view(caller, spec, now_ns=NOON_NS)) >= rank(decision)
+            assert msgspec.structs.replace(decision, shadow=()) == before
+            changes = rank(before) != rank(then) or needs(before) != needs(then)
+            assert [one.decision for one in decision.shadow] == ([word(then)] if changes else [])
+
+
+@settings(max_examples=25)
+@given(POLICIES, POLICIES, ARGUMENTS)
+def test_the_policies_of_a_tenant_are_nothing_to_others(
+    found: list[str], own: list[str], arguments: dict[str, Any]
+) -> None:
+    shared = [PolicySource("base.cedar", "\n".join(found))]
+    of_tenant = PolicySource("own.cedar", "\n".join(body.replace("(principal, action,", OWN) for body in own), "acme")
+    plain, both = (Policies.load(sources, catalog(*TOOLS)) for sources in (shared, [*shared, of_tenant]))
+    for spec in TOOLS:
+        for tenant in ("other", "acm", "acme/alice"):
+            caller = Caller(id="alice", tenant=tenant, roles=["boss"], scopes=["p"])
+            assert decide(both, caller, spec, arguments) == decide(plain, caller, spec, arguments)
+            assert both.view(caller, spec, now_ns=NOON_NS) == plain.view(caller, spec, now_ns=NOON_NS)
 
 
 @settings(max_examples=40)

@@ -22,6 +22,28 @@ def test_a_folder_is_read_in_sorted_order_without_subfolders(tmp_path: Path) -> 
     assert read_policies([tmp_path / "b.cedar", tmp_path / "a.cedar"]) == [b, a]
 
 
+def test_the_policies_of_a_tenant_are_in_a_folder_of_its_name(tmp_path: Path) -> None:
+    for name in ("base.cedar", "tenants/acme/b.cedar", "tenants/acme/a.cedar", "tenants/big corp/a.cedar"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"// {name}", encoding="utf-8")
+    (tmp_path / "tenants" / ".keep").touch()
+    assert [(source.name, source.tenant) for source in read_policies(tmp_path)] == [
+        ("base.cedar", None),
+        ("tenants/acme/a.cedar", "acme"),
+        ("tenants/acme/b.cedar", "acme"),
+        ("tenants/big corp/a.cedar", "big corp"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["tenants/acme.cedar", "tenants/acme/notes.txt"])
+def test_what_would_hold_for_no_tenant_is_a_problem(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("// nothing", encoding="utf-8")
+    (tmp_path / "base.cedar").write_text("// base", encoding="utf-8")
+    with pytest.raises(PolicyError, match=r"not a folder with \*\.cedar files"):
+        read_policies(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [

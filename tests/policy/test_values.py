@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surehand.policy.argument_types import Attribute, CedarType, RecordOf, SetOf, argument_types
-from surehand.policy.values import UnreadableError, cache_key, projected, wanted
+from surehand.policy.values import UnreadableError, cache_key, looks_at, projected, wanted
 from tests.policy.samples import ALICE, NOON_NS, load, short, tool
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -231,15 +231,15 @@ SAME = object()
     ],
 )
 def test_the_cache_key_tells_apart_what_a_policy_can(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
-    keys = [cache_key((("x",),), (("p",),), arguments) for arguments in (one, other)]
+    keys = [cache_key(looks_at([("x",)], [("p",)]), arguments) for arguments in (one, other)]
     assert None not in keys
     assert (keys[0] == keys[1]) is same
 
 
 @pytest.mark.parametrize("arguments", [{"x": object()}, {"x": ["\ud800"]}, {"x": [10**5000]}, {"n": "text"}])
 def test_what_has_no_key_is_not_cached(arguments: dict[str, Any]) -> None:
-    assert cache_key((("x",), ("n", "m")), (), arguments) is None
+    assert cache_key(looks_at([("x",), ("n", "m")], []), arguments) is None
 
 
 def test_without_reads_the_key_is_empty() -> None:
-    assert cache_key((), (), {"x": SAME}) == ()
+    assert cache_key(looks_at([], []), {"x": SAME}) == ()

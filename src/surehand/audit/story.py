@@ -8,7 +8,8 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     caller {id, agent, environment}              on whose behalf
     arguments, args_hash           redacted summary; keyed hash
     coercions                      values that validation changed, one entry each
-    decision {kind, policies, reasons, requirements}, policy_set   why it was allowed, denied or asked
+    decision {kind, policies, reasons, requirements, shadow}, policy_set   why it was allowed, denied or asked, and what
+                                   policies in shadow mode would have made of it
     key, attempt, started_us, finished_us        the effect
     approval_id, digest, shown_hash, approver, groups, verdict, reason   a person's answer; `status` is then the
                                    question's: open, approved or rejected
@@ -135,6 +136,8 @@ _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused":
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
 _BESIDE = frozenset({"call.replayed", "call.late"})
 """Told, but they do not move the call: what they say is not what the call was."""
+_AROUND = frozenset({"approval.decided", "approval.ended", "call.recovered", "call.resolved"})
+"""Made by somebody else than the caller: the policy set that was in force then decided nothing about the call."""
 _OF_THE_CALLER = frozenset(
     {"caller", "view_digest", "tool_call_id", "step_index", "position", "arguments", "decision", "policy_set"}
 )
@@ -186,6 +189,8 @@ class _Told:
         foreign = bool(own and other) and own.get("id") != other.get("id")
         for name, value in said.items():
             if value is None:
+                continue
+            if name == "policy_set" and kind in _AROUND:
                 continue
             first = beside or name == "caller" or (foreign and name in _OF_THE_CALLER)
             if not first or not self.facts.get(name):

@@ -130,7 +130,9 @@ def listed_document(entry: ViewEntry) -> Document:
 
 def asks_document(asks: tuple[Requirement, ...]) -> list[Document]:
     """Who is asked, and why."""
-    return [{"policy_id": ask.policy_id, "group": ask.group, "reason": ask.reason} for ask in asks]
+    return [
+        {"policy_id": ask.policy_id, "group": ask.group, "quorum": ask.quorum, "reason": ask.reason} for ask in asks
+    ]
 
 
 def tool_document(entry: Entry, versions: list[Document], asks: tuple[Requirement, ...], hidden: str) -> Document:

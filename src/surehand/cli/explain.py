@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from ..errors import NotFoundError
@@ -38,9 +39,9 @@ class Case:
     arguments: dict[str, Any]
     now_ns: int
 
-    def decide(self, caller: Caller) -> Decision:
+    def decide(self, policies: Policies, caller: Caller) -> Decision:
         """As at the call's fifth stage, were it this caller's."""
-        return self.world.policies.authorize(caller, self.entry.tool.spec, self.arguments, now_ns=self.now_ns)
+        return policies.authorize(caller, self.entry.tool.spec, self.arguments, now_ns=self.now_ns)
 
 
 def explain(
@@ -90,32 +91,23 @@ def _final(session: Session, entry: Entry, caller: Caller, text: str) -> dict[st
     Raises:
         BadParameter: They are refused before any policy is asked.
     """
-    from ..pipeline.enrich import caller_value
+    from ..rehearsal import RefusedError, final_arguments
     from ..schema import ParseFailure, parse_arguments
-    from ..spec import DATA_SOURCES
 
     parsed = parse_arguments(text, limits=session.settings.limits.arguments)
     if isinstance(parsed, ParseFailure):
         raise typer.BadParameter(f"no policy is asked, since {parsed.message}", param_hint="--args")
-    arguments, _ = entry.parameters.coerce(parsed)
-    arguments = entry.parameters.fill_defaults(arguments)
-    wrong = [f"{one.path}: {one.message}" for one in entry.parameters.errors(arguments)]
-    if not wrong:
-        try:
-            arguments = entry.tool.as_read(arguments)
-        except ValueError as error:
-            wrong = [str(error)]
-    if wrong:
-        raise typer.BadParameter(f"no policy is asked, since they are refused: {'; '.join(wrong)}", param_hint="--args")
-    injected = entry.tool.spec.injected.items()
-    return {**arguments, **{name: caller_value(caller, one) for name, one in injected if one in DATA_SOURCES}}
+    try:
+        return final_arguments(entry, caller, parsed)
+    except RefusedError as error:
+        raise typer.BadParameter(f"no policy is asked, since they are refused: {error}", param_hint="--args") from error
 
 
 def _explained(case: Case) -> Document:
-    from ..policy import Deny
+    from ..policy import Deny, word
 
     spec, caller = case.entry.tool.spec, case.caller
-    decision = case.decide(caller)
+    decision = case.decide(case.world.policies, caller)
     look = case.world.look(caller, case.entry, now_us=case.now_ns // 1000)
     return {
         "tool": spec.name,
@@ -131,16 +123,13 @@ def _explained(case: Case) -> Document:
         "arguments": case.arguments,
         "listed": not isinstance(look, Deny),
         "hidden": "; ".join(look.reasons) if isinstance(look, Deny) else None,
-        "decision": _word(decision),
+        "decision": word(decision),
         "reasons": list(decision.reasons),
         "policies": [_policy(case.world.policies, one) for one in decision.policies],
         **_change(case, decision),
+        "shadow": msgspec.to_builtins(decision.shadow),
         "interceptors": list(case.session.settings.interceptors),
     }
-
-
-def _word(decision: Decision) -> str:
-    return type(decision).__name__.lower()
 
 
 def _policy(policies: Policies, policy_id: str) -> Document:
@@ -150,6 +139,7 @@ def _policy(policies: Policies, policy_id: str) -> Document:
         "source": rule.source,
         "effect": rule.effect,
         "approvers": list(rule.groups),
+        "quorum": rule.quorum,
         "liftable": bool(rule.groups),
         "reason": rule.reason,
         "text": rule.text,
@@ -158,24 +148,33 @@ def _policy(policies: Policies, policy_id: str) -> Document:
 
 def _change(case: Case, decision: Decision) -> Document:
     """What would make another decision of it."""
-    from ..policy import Ask, Deny
+    from ..policy import Ask, Deny, word
+    from ..rehearsal import changes
 
-    caller, needed = case.caller, set(case.entry.tool.spec.permissions)
+    caller, needed, policies = case.caller, set(case.entry.tool.spec.permissions), case.world.policies
     limit = case.session.settings.tenants.get(caller.tenant)
     missing = sorted(needed.difference(caller.scopes))
-    with_them = case.decide(dataclasses.replace(caller, scopes=(*caller.scopes, *missing))) if missing else None
-    rules = case.world.policies.rules
+    with_them = None
+    if missing:
+        with_them = case.decide(policies, dataclasses.replace(caller, scopes=(*caller.scopes, *missing)))
+    found = changes(policies, caller, case.entry.tool.spec, case.decide)
     return {
         "missing_scopes": missing,
-        "with_scopes": None
-        if with_them is None
-        else {"decision": _word(with_them), "reasons": list(with_them.reasons)},
+        "with_scopes": None if with_them is None else {"decision": word(with_them), "reasons": list(with_them.reasons)},
         "tenant_lacks": [] if limit is None else sorted(needed.difference(limit)),
         "asks": [
-            {"policy_id": one.policy_id, "group": one.group, "callers": _approvers(case, one.group)}
+            {
+                "policy_id": one.policy_id,
+                "group": one.group,
+                "quorum": one.quorum,
+                "callers": _approvers(case, one.group),
+            }
             for one in (decision.requirements if isinstance(decision, Ask) else ())
         ],
-        "hard": [one for one in decision.policies if not rules[one].groups] if isinstance(decision, Deny) else [],
+        "hard": [one for one in decision.policies if not policies.rules[one].groups]
+        if isinstance(decision, Deny)
+        else [],
+        "changes": [msgspec.to_builtins(one) for one in found],
     }
 
 
@@ -208,6 +207,9 @@ def _print(session: Session, told: Document) -> None:
     out.line(f"decision: {told['decision']}", _STYLES[told["decision"]])
     out.facts(("reason", reason) for reason in told["reasons"])
     out.facts(("change", change) for change in _changes(told))
+    for one in told["shadow"]:
+        groups = f" {', '.join(one['groups'])}" if one["groups"] else ""
+        out.facts([("shadow", f"{one['policy_id']} would make it {one['decision']}{groups}: {one['reason']}")])
     if told["interceptors"]:
         names = ", ".join(told["interceptors"])
         out.facts([("note", f"not run here, and may change the arguments or ask: {names}")])
@@ -231,14 +233,27 @@ def _changes(told: Document) -> list[str]:
         changes.append(f"[tenants.{caller['tenant']}] must have {', '.join(told['tenant_lacks'])} too")
     for ask in told["asks"]:
         who = " or ".join(ask["callers"]) or "nobody of this project"
-        changes.append(f"the yes of {ask['group']} lifts {ask['policy_id']}: {who} may give it")
+        people = ask["group"] if ask["quorum"] == 1 else f"{ask['quorum']} people of {ask['group']}"
+        changes.append(f"the yes of {people} lifts {ask['policy_id']}: {who} may give it")
     changes += [
         f"nobody can lift {one}: it takes another call, another caller, or another policy" for one in told["hard"]
     ]
-    return changes
+    return changes + [line for one in told["changes"] if (line := _turned(one))]
+
+
+def _turned(change: Document) -> str:
+    names, decision = ", ".join(change["names"]), change["decision"]
+    match change["kind"]:
+        case "role":
+            return f"with the role {names}: {decision}"
+        case "without":
+            return f"without {names}: {decision}"
+        case _:
+            return ""  # told with the scopes
 
 
 def _print_policy(out: Printer, policy: Document) -> None:
-    kind = f"asks {', '.join(policy['approvers'])}" if policy["liftable"] else f"{policy['effect']}s"
+    people = "" if policy["quorum"] == 1 else f"{policy['quorum']} people of "
+    kind = f"asks {people}{', '.join(policy['approvers'])}" if policy["liftable"] else f"{policy['effect']}s"
     out.line(f"policy {policy['id']} of {policy['source']} {kind}:", "bold")
     out.block(policy["text"])

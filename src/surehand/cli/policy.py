@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import PolicyError
+from ..types import BUILTIN_ROLES
 from .documents import needs_key, policies_document
 from .explain import explain
 from .failures import FAILED, OK
+from .rehearse import judge, replay, shadow
 from .session import Session
 
 if TYPE_CHECKING:
     from ..policy import Policies
     from ..registry import Catalog
 
-app = typer.Typer(no_args_is_help=True, help="Check policies, and explain what they decide.")
+app = typer.Typer(no_args_is_help=True, help="Check and test policies, and explain what they decide or would.")
 app.command("explain")(explain)
+app.command("test")(judge)
+app.command("replay")(replay)
+app.command("shadow")(shadow)
 
 
 @app.command("check")
@@ -52,24 +58,35 @@ def load(session: Session, path: Path | None = None) -> tuple[Catalog, Policies,
         ConfigError: The project or a tool is wrong.
         PolicyError: The policies do not fit the tools.
     """
-    from ..compose import load_tools, policy_loader
-    from ..registry import Registry
+    from ..compose import load_world
 
     session.claim_stdout()
-    settings = session.settings
-    folder = session.project.resolve().parent
-    registry = Registry()
-    for tool in load_tools(settings.tools, folder):
-        registry.register(tool)
-    own = None if settings.policies is None else folder / settings.policies
-    policies = policy_loader(path or own, settings)(registry.catalog)
+    world = load_world(session.settings, session.project.resolve().parent, path)
+    catalog, policies = world.catalog, world.policies
     keyless = [
         f"tool {spec.id} has effects and declares no key=, so each call must bring a key of its own: "
         "idempotency_key= or run=, on the command line --key or --run"
-        for spec in (entry.tool.spec for entry in registry.catalog.entries.values())
+        for spec in (entry.tool.spec for entry in catalog.entries.values())
         if needs_key(spec)
     ]
-    return registry.catalog, policies, [*policies.warnings, *keyless]
+    return catalog, policies, [*policies.warnings, *_roles_of_nobody(session, policies), *keyless]
+
+
+def _roles_of_nobody(session: Session, policies: Policies) -> Iterator[str]:
+    """Where the project does not say which roles there are: those that none of its callers has."""
+    from ..policy import roles_of
+
+    settings = session.settings
+    if settings.roles or not settings.callers:
+        return
+    had = {role for caller in settings.callers.values() for role in caller.roles}
+    for rule in policies.rules.values():
+        for role in sorted(roles_of(rule) - had) if rule.source != "built-in" else ():
+            if role not in (settings.approvers, *BUILTIN_ROLES):
+                yield rule.problem(
+                    f'no caller of the project has the role "{role}"; list all there are in roles = [...] '
+                    "of the project file, and a wrong one is an error"
+                )
 
 
 def _print_problems(session: Session, error: PolicyError) -> int:

@@ -33,6 +33,7 @@ def tell(out: Printer, story: CallStory) -> None:
             ("policies", ", ".join(story.policies)),
             *(("reason", reason) for reason in story.reasons),
             ("policy set", story.policy_set),
+            *(("shadow", text) for text in _shadows(story)),
             *(("answer", text) for text in _answers(story)),
             ("validated", _validated(story)),
             ("effect", story.effect),
@@ -56,6 +57,13 @@ def _caller(story: CallStory) -> str:
     caller = story.caller
     named = [f"{name} {caller[name]}" for name in ("agent", "environment") if caller.get(name)]
     return ", ".join([str(caller.get("id", "")), f"tenant {story.tenant}", *named])
+
+
+def _shadows(story: CallStory) -> Iterable[str]:
+    decision: Any = story.facts.get("decision") or {}
+    for one in decision.get("shadow") or ():
+        groups = f" {', '.join(one['groups'])}" if one["groups"] else ""
+        yield f"{one['policy_id']}, not enforced, would have made it {one['decision']}{groups}: {one['reason']}"
 
 
 def _answers(story: CallStory) -> Iterable[str]:

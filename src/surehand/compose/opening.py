@@ -125,6 +125,7 @@ def policy_loader(policies: PolicyArgument, settings: Settings) -> Callable[[Cat
             approver_group=settings.approvers,
             tenant_scopes=settings.tenants,
             irreversible=settings.irreversible,
+            roles=settings.roles,
         )
 
     return load

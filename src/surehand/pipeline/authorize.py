@@ -6,6 +6,7 @@ from ..policy import Ask, Decision, Deny
 from .events import tell
 from .passage import Passage, Stop
 from .services import Services
+from .trace import shadow_facts
 
 
 def authorize(p: Passage, s: Services) -> Stop | None:
@@ -19,6 +20,7 @@ def authorize(p: Passage, s: Services) -> Stop | None:
         policies=list(p.decision.policies),
         reasons=list(p.decision.reasons),
         groups=[one.group for one in p.decision.requirements] if isinstance(p.decision, Ask) else [],
+        shadow=shadow_facts(p.decision),
     )
     return denied(p, p.decision) if isinstance(p.decision, Deny) else None
 
@@ -34,6 +36,7 @@ def decide(p: Passage) -> Decision:
         policies=(*(decision.policies if isinstance(decision, Ask) else ()), *(ask.policy_id for ask in p.hook_asks)),
         reasons=(*earlier, *(ask.reason for ask in p.hook_asks)),
         requirements=(*asked, *p.hook_asks),
+        shadow=decision.shadow,
     )
 
 

@@ -42,6 +42,7 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
         "caller": caller_facts(p.caller),
         "step_index": None if p.run is None else p.run.turn,
         "position": None if p.run is None else p.run.position,
+        "run_state": p.caller.run_state,
         "policy_set": p.world.policies.digest,
         "view_digest": p.view_digest,
         "started_us": p.started_us,
@@ -61,7 +62,7 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
 
 def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: str | None, **facts: Any) -> AuditRow:
     """A record of something that happened to a call outside its passage, such as a decision about it."""
-    return _row(s, kind, tenant, call_id, run_id, facts)
+    return _row(s, kind, tenant, call_id, run_id, {"policy_set": s.world.policies.digest, **facts})
 
 
 def late(s: Services, row: AuditRow) -> AuditRow:
@@ -83,8 +84,15 @@ def decision_facts(decision: Decision) -> dict[str, Any]:
         "reasons": list(decision.reasons),
     }
     if isinstance(decision, Ask):
-        facts["requirements"] = [[one.policy_id, one.group] for one in decision.requirements]
+        facts["requirements"] = [[one.policy_id, one.group, one.quorum] for one in decision.requirements]
+    if decision.shadow:
+        facts["shadow"] = shadow_facts(decision)
     return facts
+
+
+def shadow_facts(decision: Decision) -> list[dict[str, Any]]:
+    """What policies in shadow mode would have changed, in the audit's words."""
+    return msgspec.to_builtins(decision.shadow)
 
 
 def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:

@@ -4,7 +4,8 @@ Tool calls are the actions `call/NAME@VERSION`, each in the group `call/NAME`, t
 a policy `action == Action::"call/NAME"` means `action in`: a group is never the action of a request itself.
 """
 
-from .decision import SELF, Allow, Ask, Decision, Deny, Requirement
+from .decision import SELF, Allow, Ask, Decision, Deny, Requirement, Shadow, Word, word
+from .people import roles_of
 from .policies import GovernedAction, Policies
 from .sources import PolicySource, read_policies
 
@@ -18,5 +19,9 @@ __all__ = [
     "Policies",
     "PolicySource",
     "Requirement",
+    "Shadow",
+    "Word",
     "read_policies",
+    "roles_of",
+    "word",
 ]

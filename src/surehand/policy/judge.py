@@ -40,17 +40,30 @@ def judged(
         lacking: The reasons to give if no permit applies.
     """
     try:
-        context = _context(target, caller, arguments, now_ns)
+        request = _request(target, caller, arguments, now_ns)
     except UnreadableError as error:
         return _unreadable(target.slice, error)
-    request = {
+    entities = cedar.entities_of(user, target.entities)
+    return _decision(target.slice, request, entities, lacking)
+
+
+def applies(target: Target, caller: Caller, *, user: str, arguments: Mapping[str, Any], now_ns: int) -> bool | None:
+    """Whether the only policy of a target, a permit, applies to one request; `None`: it cannot be evaluated."""
+    try:
+        request = _request(target, caller, arguments, now_ns)
+    except UnreadableError:
+        return None
+    verdict = cedar.evaluate(target.slice.policies, cedar.entities_of(user, target.entities), request)
+    return None if verdict.erring or not verdict.decided else verdict.allowed
+
+
+def _request(target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int) -> dict[str, Any]:
+    return {
         "principal": uid("User", user_id(caller)),
         "action": uid("Action", target.action),
         "resource": target.resource,
-        "context": context,
+        "context": _context(target, caller, arguments, now_ns),
     }
-    entities = cedar.entities_of(user, target.entities)
-    return _decision(target.slice, request, entities, lacking)
 
 
 def _context(target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int) -> str:

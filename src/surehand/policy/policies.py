@@ -5,28 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
+import msgspec
+
 from ..errors import PolicyError
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
-from ..types import Caller, group_names
+from ..types import BUILTIN_ROLES, Caller, group_names
 from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
 from .entities import OF_THE_SYSTEM, user_entity
 from .judge import judged
+from .people import People
 from .rules import Rule, read_rules
+from .shadows import Request, Shadows, Step, too_many
 from .slices import Kind, Slices
 from .sources import BUILTIN_GROUP, PolicySource, builtin_source
-from .values import cache_key, forged_key
+from .values import LooksAt, cache_key, forged_key, looks_at
 
 GovernedAction: TypeAlias = Literal["resolve", "audit", "admin", "publish", "approve"]
 """What the console and the API ask about, besides viewing and calling."""
 
-_SCHEME: Final = 1
+_SCHEME: Final = 2
 """Of the digest and of what policies see; another number makes every digest another one."""
 _DECISIONS_MAX: Final = 32_768
 _USERS_MAX: Final = 4_096
+_LOOKS_MAX: Final = 32_768
 _SCOPES: Final = "surehand.scopes"
+_IN_SHADOW: Final = "is in shadow mode: it is recorded and enforces nothing"
 _DOING: Final[Mapping[Kind, str]] = {
     "call": "it",
     "listed": "it",
@@ -39,6 +45,12 @@ _DOING: Final[Mapping[Kind, str]] = {
 }
 
 
+_ANYTHING: Final = PolicySource("shadow", '@id("surehand.anything") permit (principal, action, resource);')
+"""Stands for a permit in shadow mode that applies."""
+_KEEPS_NOTHING: Final = LooksAt((), (), ())
+"""Of a tool whose decisions depend on the time."""
+
+
 class Policies:
     """All policies in force with the tools they were checked against. Thread-safe. Make it with `load`."""
 
@@ -49,7 +61,7 @@ class Policies:
     builtin: str
     """The text of the built-in policies, those included that a policy with the same id replaces."""
     rules: Mapping[str, Rule]
-    """The policies in force by id."""
+    """The policies in force by id, those in shadow mode included."""
 
     def __init__(
         self,
@@ -62,6 +74,7 @@ class Policies:
     ) -> None:
         self.rules = rules
         self.builtin = builtin.text
+        self._builtin = builtin
         self.warnings = warnings
         self._sources = sources
         self._tenant_scopes = tenant_scopes
@@ -69,12 +82,18 @@ class Policies:
         self.digest = content_hash(
             {
                 "scheme": _SCHEME,
-                "texts": sorted([source.name, source.text] for source in (builtin, *sources)),
+                "texts": sorted([source.name, source.text, source.tenant or ""] for source in (builtin, *sources)),
                 "tenant_scopes": {tenant: list(scopes) for tenant, scopes in tenant_scopes.items()},
             }
         )
-        self._reads_now = any(rule.reads.reads("now") for rule in rules.values())
-        self._slices = Slices(rules.values())
+        enforced = [rule for rule in rules.values() if not rule.shadow]
+        shadows = [rule for rule in rules.values() if rule.shadow]
+        self._reads_now = any(rule.reads.reads("now") for rule in enforced)
+        self._slices = Slices(enforced)
+        self._shadows = Shadows(shadows)
+        self._permitting = Slices([*enforced, *read_rules(_ANYTHING, ())[0]]) if shadows else self._slices
+        self._own = {rule.tenant for rule in rules.values() if rule.tenant is not None}
+        self._looks: Bounded[tuple[str, str] | str, LooksAt] = Bounded(_LOOKS_MAX)
         self._users: Bounded[tuple[object, ...], str] = Bounded(_USERS_MAX)
         self._calls: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
         self._others: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
@@ -87,6 +106,7 @@ class Policies:
         approver_group: str = BUILTIN_GROUP,
         tenant_scopes: Mapping[str, Iterable[str]] | None = None,
         irreversible: Literal["ask", "deny"] = "ask",
+        roles: Iterable[str] = (),
         incomplete: bool = False,
     ) -> Policies:
         """Reads policies, checks them against the tools, and adds the built-in ones that none of them replaces.
@@ -97,6 +117,8 @@ class Policies:
             approver_group: The role whose yes the built-in `surehand.high` asks for.
             tenant_scopes: Tenant -> the scopes it has at most. A tenant that is not named has no limit.
             irreversible: Whether calls that nobody can take back ask a person or are always denied.
+            roles: All that callers may have besides those of the built-in policies: another one is a problem. None
+                says nothing about roles.
             incomplete: A source of tools is down: unknown tools and arguments are warnings.
 
         Raises:
@@ -108,8 +130,11 @@ class Policies:
             raise PolicyError([f"approver_group: {approver_group!r} cannot approve for others; name a role"])
         rules, problems = read_rules(builtin, texts)
         scopes, wrong = _tenant_scopes(tenant_scopes or {})
+        known = (*roles, approver_group, *BUILTIN_ROLES) if (roles := tuple(roles)) else ()
+        people = People(roles=known, tenants=scopes)
+        wrong += [rule.problem(what) for rule in rules for what in people.unknown(rule)]
         found = Checker(catalog, incomplete=incomplete).check(rules)
-        problems = [*problems, *wrong, *found.problems]
+        problems = [*problems, *wrong, *too_many(rules), *found.problems]
         if problems:
             raise PolicyError(problems)
         return Policies(
@@ -117,7 +142,18 @@ class Policies:
             sources=texts,
             builtin=builtin,
             tenant_scopes=scopes,
-            warnings=tuple(found.warnings),
+            warnings=(*found.warnings, *(rule.problem(_IN_SHADOW) for rule in rules if rule.shadow)),
+        )
+
+    def without(self, policy_ids: Iterable[str]) -> Policies:
+        """The same less some of them, to find out what each of them does. Never to be put in force."""
+        left_out = set(policy_ids)
+        return Policies(
+            rules={name: rule for name, rule in self.rules.items() if name not in left_out},
+            sources=self._sources,
+            builtin=self._builtin,
+            tenant_scopes=self._tenant_scopes,
+            warnings=self.warnings,
         )
 
     def sources(self) -> tuple[PolicySource, ...]:
@@ -141,13 +177,25 @@ class Policies:
         key = forged_key(arguments)
         if key is not None:
             return Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
-        target = self._slices.target("call", spec)
-        cacheable = not (target.slice.now or self._slices.target("view", spec).slice.now)
-        seen = cache_key(target.slice.values, target.slice.presence, arguments) if cacheable else None
+        contract = spec.contract_hash
+        looks = self._looks.get((contract, caller.tenant) if caller.tenant in self._own else contract)
+        if looks is None:
+            looks = self._look(spec, caller.tenant)
+        seen = None if looks is _KEEPS_NOTHING else cache_key(looks, arguments)
         if seen is None:
             return self._authorized(caller, spec, arguments, now_ns)
-        whole = (spec.contract_hash, caller.identity, seen)
+        whole = (contract, caller.identity, seen)
         return self._calls.get(whole) or self._calls.put(whole, self._authorized(caller, spec, arguments, now_ns))
+
+    def _look(self, spec: ToolSpec, tenant: str) -> LooksAt:
+        target = self._slices.target("call", spec, tenant)
+        values, presence, now = self._shadows.reads(spec, tenant)
+        if now or target.slice.now or self._slices.target("view", spec, tenant).slice.now:
+            looks = _KEEPS_NOTHING
+        else:
+            looks = looks_at({*values, *target.slice.values}, {*presence, *target.slice.presence})
+        key = (spec.contract_hash, tenant) if tenant in self._own else spec.contract_hash
+        return self._looks.put(key, looks)
 
     def view(self, caller: Caller, spec: ToolSpec, *, now_ns: int) -> Decision:
         """Whether a caller sees a tool. `Deny` hides it, and says why to operators; `Ask` lists and marks it.
@@ -176,26 +224,47 @@ class Policies:
 
     def _authorized(self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], now_ns: int) -> Decision:
         may_view = self._other("view", caller, spec, now_ns)
-        if isinstance(may_view, Deny):
-            return may_view
-        return self._judged("call", caller, spec, arguments, now_ns)
+        denied = isinstance(may_view, Deny)
+        decision = may_view if denied else self._judged("call", caller, spec, arguments, now_ns)
+        if not self._shadows:
+            return decision
+
+        def judge(step: Step, slices: Slices | None = None) -> Decision:
+            if slices is None and step == "view":
+                return may_view
+            if slices is None and not denied:
+                return decision
+            return self._judged(step, caller, spec, arguments, now_ns, slices)
+
+        request = Request(spec=spec, caller=caller, user=self._user(caller), arguments=arguments, now_ns=now_ns)
+        shadow = self._shadows.of(request, decision, judge, lambda step: judge(step, self._permitting))
+        return msgspec.structs.replace(decision, shadow=shadow) if shadow else decision
 
     def _other(self, kind: Kind, caller: Caller, spec: ToolSpec | None, now_ns: int) -> Decision:
-        target = self._slices.target(kind, spec)
+        target = self._slices.target(kind, spec, caller.tenant)
         if target.slice.now:
             return self._judged(kind, caller, spec, {}, now_ns)
         key = (target.alike, caller.identity)
         return self._others.get(key) or self._others.put(key, self._judged(kind, caller, spec, {}, now_ns))
 
     def _judged(
-        self, kind: Kind, caller: Caller, spec: ToolSpec | None, arguments: Mapping[str, Any], now_ns: int
+        self,
+        kind: Kind,
+        caller: Caller,
+        spec: ToolSpec | None,
+        arguments: Mapping[str, Any],
+        now_ns: int,
+        slices: Slices | None = None,
     ) -> Decision:
+        target = (slices or self._slices).target(kind, spec, caller.tenant)
+        lacking = self._lacking(kind, caller, spec)
+        return judged(target, caller, user=self._user(caller), arguments=arguments, now_ns=now_ns, lacking=lacking)
+
+    def _user(self, caller: Caller) -> str:
         user = self._users.get(caller.identity)
         if user is None:
             user = self._users.put(caller.identity, user_entity(caller, self._scopes_of(caller)))
-        target = self._slices.target(kind, spec)
-        lacking = self._lacking(kind, caller, spec)
-        return judged(target, caller, user=user, arguments=arguments, now_ns=now_ns, lacking=lacking)
+        return user
 
     def _scopes_of(self, caller: Caller) -> tuple[str, ...]:
         return self._tenant_scopes.get(caller.tenant, caller.scopes)
@@ -210,7 +279,7 @@ class Policies:
                     lacking.append(f"the {whose} lacks the permission {', '.join(missing)}")
         if lacking or kind in ("view", "call", "listed"):
             return lacking or [f"no policy permits {_DOING[kind]}"]
-        permits = self._slices.target(kind, spec).slice.rules.values()
+        permits = self._slices.target(kind, spec, caller.tenant).slice.rules.values()
         return [f"no policy permits {_DOING[kind]}{_role_hint(permits, caller)}"]
 
 

@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Literal
+from urllib.parse import quote
 
 from cedarpy import pst
 
-from ..types import group_names
 from . import cedar
+from .annotations import read_notes
 from .decision import Requirement
 from .hints import syntax_hint
 from .sources import PolicySource, statements
-from .syntax import Reads, Scope, action_names, reads_of, role_of, scope_of, widened
+from .syntax import Reads, Scope, reads_of, role_of, scope_of, widened
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}")
-_ANNOTATIONS: Final = frozenset({"id", "approvers", "reason", "advice", "description"})
 _OURS: Final = "surehand."
 BUILTIN_IDS: Final = frozenset(
     _OURS + name
@@ -33,11 +33,18 @@ class Rule:
     """One policy, ready to be checked against tools and compiled."""
 
     id: str
+    """Of a tenant's policy `TENANT/ID`, so that tenants may use the same ids."""
     source: str
+    tenant: str | None
+    """The only tenant that it holds for; `None` for all."""
     text: str
     effect: Literal["permit", "forbid"]
     groups: tuple[str, ...]
     """Whose yes lifts it; empty for a permit and for a forbid that nobody can lift."""
+    quorum: int
+    """How many distinct people of each group must say yes."""
+    shadow: bool
+    """Whether it is judged and recorded only."""
     reason: str
     """For people; never empty."""
     hash: str
@@ -52,7 +59,7 @@ class Rule:
     def requirements(self) -> tuple[Requirement, ...]:
         """What it asks for when it fires."""
         return tuple(
-            Requirement(policy_id=self.id, group=group, reason=self.reason, policy_hash=self.hash)
+            Requirement(policy_id=self.id, group=group, reason=self.reason, policy_hash=self.hash, quorum=self.quorum)
             for group in self.groups
         )
 
@@ -79,6 +86,10 @@ def read_rules(builtin: PolicySource, sources: Iterable[PolicySource]) -> tuple[
         elif rule.id.startswith(_OURS) and rule.id not in BUILTIN_IDS:
             known = ", ".join(sorted(BUILTIN_IDS))
             problems.append(rule.problem(f"replaces no built-in policy; those are {known}; or use an id of your own"))
+        elif rule.shadow and rule.id in BUILTIN_IDS:
+            problems.append(
+                rule.problem("in shadow mode it would replace a built-in policy by nothing; use another id")
+            )
         first.setdefault(rule.id, rule)
     rules.extend(rule for rule in _rules([builtin], problems) if rule.id not in first)
     return rules, problems
@@ -87,13 +98,13 @@ def read_rules(builtin: PolicySource, sources: Iterable[PolicySource]) -> tuple[
 def _rules(sources: Iterable[PolicySource], problems: list[str]) -> Iterator[Rule]:
     for source in sources:
         for line, text in statements(source.text):
-            rule = _rule(source.name, line, text, problems)
+            rule = _rule(source, line, text, problems)
             if rule is not None:
                 yield rule
 
 
-def _rule(source: str, line: int, text: str, problems: list[str]) -> Rule | None:
-    here = f"{source}: line {line}"
+def _rule(source: PolicySource, line: int, text: str, problems: list[str]) -> Rule | None:
+    here = f"{source.name}: line {line}"
     try:
         tree = cedar.parse(text)
     except ValueError as error:
@@ -108,61 +119,31 @@ def _rule(source: str, line: int, text: str, problems: list[str]) -> Rule | None
             problems.append(f'{here}: the policy has no @id; write @id("a-name-of-its-own") before it')
         elif not _ID.fullmatch(name):
             problems.append(f"{here}: @id({name!r}) must match {_ID.pattern}; choose a plain name")
+        elif source.tenant is not None and name.startswith(_OURS):
+            problems.append(f"{here}: @id({name!r}): a tenant's policy replaces no built-in one; use an id of its own")
         else:
-            return _meaning(source, text, dataclasses.replace(template, id=name), problems)
+            whole = name if source.tenant is None else f"{quote(source.tenant, safe='')}/{name}"
+            return _meaning(source, text, dataclasses.replace(template, id=whole), problems)
     return None
 
 
-def _meaning(source: str, text: str, template: pst.Template, problems: list[str]) -> Rule:
-    notes = template.annotations
-    groups: tuple[str, ...] = ()
-    wrong: list[str] = []
-    if "approvers" in notes:
-        try:
-            groups = group_names(notes["approvers"])
-        except ValueError:
-            wrong.append(
-                '@approvers is empty or names no group; write @approvers("finance") or @approvers("finance, legal")'
-            )
-        wrong += _approvers_wrong(template)
-    unknown = sorted(set(notes) - _ANNOTATIONS)
-    wrong += [
-        f"the annotation @{name} has no meaning here; use {', '.join(sorted(_ANNOTATIONS))}, or a comment"
-        for name in unknown
-    ]
-    reason = notes.get("reason", "").strip() or _reason(template, groups)
-    advice = notes.get("advice", "").strip()
+def _meaning(source: PolicySource, text: str, template: pst.Template, problems: list[str]) -> Rule:
+    notes = read_notes(template, source.tenant)
     rule = Rule(
         id=template.id,
-        source=source,
+        source=source.name,
+        tenant=source.tenant,
         text=text,
         effect=template.effect,
-        groups=groups,
-        reason=f"{reason}; {advice}" if advice else reason,
+        groups=notes.groups,
+        quorum=notes.quorum,
+        shadow=notes.shadow,
+        reason=notes.reason,
         hash=sha256(cedar.render(template).encode()).hexdigest(),
         template=widened(template),
         scope=scope_of(template),
         reads=reads_of(template.clauses),
         entities=pst.entity_uids(template),
     )
-    problems.extend(rule.problem(what) for what in wrong)
+    problems.extend(rule.problem(what) for what in notes.wrong)
     return rule
-
-
-def _reason(template: pst.Template, groups: tuple[str, ...]) -> str:
-    if groups:
-        return f'policy "{template.id}" asks for the yes of {", ".join(groups)}'
-    verb = "forbids" if template.effect == "forbid" else "permits"
-    return f'policy "{template.id}" {verb} it'
-
-
-def _approvers_wrong(template: pst.Template) -> list[str]:
-    wrong: list[str] = []
-    if template.effect == "permit":
-        wrong.append("@approvers on a permit asks nobody; put it on a forbid that people may lift")
-    named = action_names(template.action)
-    if named is None:
-        wrong.append('@approvers on an open action; write action in Action::"call" (or a tool\'s call, or publish)')
-    elif any(name not in ("call", "publish") and not name.startswith("call/") for name in named):
-        wrong.append("@approvers is for the actions call and publish only; give other actions a policy of their own")
-    return wrong

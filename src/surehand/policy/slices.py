@@ -81,10 +81,15 @@ class Target:
 
 
 class Slices:
-    """Compiles what is asked for. Thread-safe: the same work may be done twice, with the same result."""
+    """Compiles what is asked for. Thread-safe: the same work may be done twice, with the same result.
+
+    Args:
+        rules: Those that are enforced.
+    """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         self._rules = sorted(rules, key=lambda rule: rule.id)
+        self._tenants = {rule.tenant for rule in self._rules if rule.tenant is not None}
         self._wide: list[Rule] = []
         self._by_name: dict[str, list[Rule]] = {}
         for rule in self._rules:
@@ -94,14 +99,15 @@ class Slices:
             for name in names or ():
                 self._by_name.setdefault(name, []).append(rule)
         self._shared: Bounded[tuple[object, ...], Slice] = Bounded(_SHARED_MAX)
-        self._targets: Bounded[tuple[Kind, str], Target] = Bounded(_TARGETS_MAX)
+        self._targets: Bounded[tuple[Kind, str, str | None], Target] = Bounded(_TARGETS_MAX)
 
-    def target(self, kind: Kind, spec: ToolSpec | None) -> Target:
-        """What a question of this kind about this tool is put to."""
-        key = (kind, "" if spec is None else spec.contract_hash)
-        return self._targets.get(key) or self._targets.put(key, self._compile(kind, spec))
+    def target(self, kind: Kind, spec: ToolSpec | None, tenant: str) -> Target:
+        """What a question of this kind about this tool is put to: never to a policy of another tenant."""
+        own = tenant if tenant in self._tenants else None
+        key = (kind, "" if spec is None else spec.contract_hash, own)
+        return self._targets.get(key) or self._targets.put(key, self._compile(kind, spec, own))
 
-    def _compile(self, kind: Kind, spec: ToolSpec | None) -> Target:
+    def _compile(self, kind: Kind, spec: ToolSpec | None, tenant: str | None) -> Target:
         is_call = kind in ("call", "listed")
         if is_call and spec is not None:
             action = call_action(spec)
@@ -111,6 +117,7 @@ class Slices:
             action = kind
             name = None if spec is None else spec.name
             found = [rule for rule in self._rules if rule.scope.covers_plain(kind, name)]
+        found = [rule for rule in found if rule.tenant in (None, tenant)]
         policies = self._slice(found, is_listed=kind == "listed")
         return Target(
             slice=policies,

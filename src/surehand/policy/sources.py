@@ -14,6 +14,8 @@ from ..errors import PolicyError
 
 BUILTIN_GROUP = "approver"
 """The approver group as the built-in file writes it."""
+_TENANTS = "tenants"
+"""The folder with a folder for each tenant that has policies of its own."""
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|;', re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*")
 
@@ -26,27 +28,31 @@ class PolicySource:
     """A file name or a label."""
     text: str
     """Cedar, any number of policies."""
+    tenant: str | None = None
+    """The only tenant that they hold for; `None` for all."""
 
 
 def read_policies(
     path_or_paths: str | PathLike[str] | Iterable[str | PathLike[str]],
 ) -> list[PolicySource]:
-    """Reads policy files; of a folder its `*.cedar` files in sorted order, without subfolders.
+    """Reads policy files; of a folder its `*.cedar` files in sorted order, then its `tenants/TENANT/*.cedar`.
+
+    Other folders inside it are left alone. Those below `tenants` hold for the tenant that their folder is named after.
 
     Raises:
-        PolicyError: A path does not exist, holds no policy file, or is not UTF-8.
+        PolicyError: A path does not exist, holds no policy file, or is not UTF-8; or something else is in `tenants`.
     """
     single = isinstance(path_or_paths, str | PathLike)
     paths = [Path(path_or_paths)] if single else [Path(path) for path in path_or_paths]
     problems: list[str] = []
     sources: list[PolicySource] = []
     for path in paths:
-        found = sorted(path.glob("*.cedar")) if path.is_dir() else [path]
+        found = [*_in_folder(path, problems)] if path.is_dir() else [(path.name, path, None)]
         if not found:
             problems.append(f"{path}: no *.cedar file in this folder; add one, or leave the setting out")
-        for file in found:
+        for name, file, tenant in found:
             try:
-                sources.append(PolicySource(file.name, file.read_text(encoding="utf-8")))
+                sources.append(PolicySource(name, file.read_text(encoding="utf-8"), tenant))
             except UnicodeDecodeError:
                 problems.append(f"{file}: not UTF-8; save it as UTF-8")
             except OSError as error:
@@ -56,6 +62,20 @@ def read_policies(
     if problems:
         raise PolicyError(problems)
     return sources
+
+
+def _in_folder(folder: Path, problems: list[str]) -> Iterator[tuple[str, Path, str | None]]:
+    """Each file with its name in messages and the tenant that it is for."""
+    yield from ((file.name, file, None) for file in sorted(folder.glob("*.cedar")))
+    of_tenants = folder / _TENANTS
+    there = sorted(of_tenants.iterdir()) if of_tenants.is_dir() else []
+    for own in (one for one in there if not one.name.startswith(".")):
+        files = sorted(own.glob("*.cedar"))
+        if not files:
+            problems.append(
+                f"{own}: not a folder with *.cedar files; write {of_tenants}/TENANT/NAME.cedar, or remove it"
+            )
+        yield from ((f"{_TENANTS}/{own.name}/{file.name}", file, own.name) for file in files)
 
 
 def builtin_source(approver_group: str, irreversible: Literal["ask", "deny"]) -> PolicySource:

@@ -16,8 +16,8 @@ from .syntax import Path
 _LONG: Final = range(-(2**63), 2**63)
 _DECIMAL_ROUGHLY: Final = 2**60
 """Keeps the arithmetic below exact; the exact limits are those of `_LONG` in units of 0.0001."""
-_ATOMS: Final = frozenset({str, int, float, bool})
-_MISSING: Final = ("missing",)
+_FLAT: Final = frozenset({str, int, float, bool, type(None)})
+"""Classes of values that hold no others."""
 CacheKey: TypeAlias = tuple[object, ...]
 
 
@@ -42,6 +42,28 @@ class Wanted:
     whole: bool
     """Whether the value itself is used, and not only parts of it."""
     parts: Mapping[str, Wanted]
+
+
+@dataclass(frozen=True, slots=True)
+class LooksAt:
+    """The arguments that policies look at, as a key needs them."""
+
+    names: tuple[str, ...]
+    """Of arguments whose value is used."""
+    parts: tuple[Path, ...]
+    """Paths inside an argument whose value is used."""
+    presence: tuple[Path, ...]
+    """Paths of which only matters whether they are there."""
+
+
+def looks_at(values: Iterable[Path], presence: Iterable[Path]) -> LooksAt:
+    """`values` are looked at as they are, of `presence` only whether they are there."""
+    used = sorted(set(values))
+    return LooksAt(
+        names=tuple(path[0] for path in used if len(path) == 1),
+        parts=tuple(path for path in used if len(path) > 1),
+        presence=tuple(sorted(set(presence).difference(used))),
+    )
 
 
 def wanted(values: Iterable[Path], presence: Iterable[Path]) -> Wanted:
@@ -170,6 +192,11 @@ def _decimal(value: float, path: Path) -> str:
 
 def forged_key(arguments: Mapping[str, Any]) -> str | None:
     """A reserved key anywhere in the arguments, or `None`. Fast when there is none."""
+    for key, value in arguments.items():
+        if key in RESERVED or value.__class__ not in _FLAT:
+            break
+    else:
+        return None
     try:
         text = orjson.dumps(arguments)
     except TypeError:
@@ -192,23 +219,28 @@ def _forged(value: object) -> str | None:
     return None
 
 
-def cache_key(values: tuple[Path, ...], presence: tuple[Path, ...], arguments: Mapping[str, Any]) -> CacheKey | None:
+def cache_key(looks: LooksAt, arguments: Mapping[str, Any]) -> CacheKey | None:
     """Everything that policies can see of the arguments, typed: 1, 1.0 and True differ. `None`: do not cache."""
-    if not values and not presence:
-        return ()
     key: list[object] = []
     try:
-        for path in values:
-            value = arguments.get(path[0]) if len(path) == 1 else _at(arguments, path)
-            if value is None:
-                key.append(_MISSING)
-            else:
-                key.append((value.__class__, value if value.__class__ in _ATOMS else canonical_json(value)))
-        for path in presence:
-            key.append(_at(arguments, path) is None)
+        for name in looks.names:
+            value = arguments.get(name)
+            kind = value.__class__
+            key += (kind, value if kind in _FLAT else canonical_json(value))
+        if looks.parts or looks.presence:
+            key += _inside(looks, arguments)
     except (TypeError, ValueError):
         return None
     return tuple(key)
+
+
+def _inside(looks: LooksAt, arguments: Mapping[str, Any]) -> Iterable[object]:
+    for path in looks.parts:
+        value = _at(arguments, path)
+        yield value.__class__
+        yield value if value.__class__ in _FLAT else canonical_json(value)
+    for path in looks.presence:
+        yield _at(arguments, path) is None
 
 
 def _at(arguments: Mapping[str, Any], path: Path) -> Any:
