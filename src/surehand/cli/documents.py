@@ -31,7 +31,7 @@ def result_document(result: ToolResult) -> Document:
 def story_document(story: CallStory) -> Document:
     """What is recorded of a call."""
     document: Document = msgspec.to_builtins(story)
-    for part in (*document["answers"], *document["steps"]):
+    for part in (*document["answers"], *document["granted"], *document["steps"]):
         part["at"] = utc_time(part.pop("at_us"))
     return document
 

@@ -1,6 +1,7 @@
 """Protocols that the edges implement and the pipeline uses."""
 
 from .clock import Clock, SystemClock
+from .grants import GrantStore, NotLifted
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
 from .store import Ballot, Claim, Existing, Move, Store, StoredArtifact
@@ -12,7 +13,9 @@ __all__ = [
     "Claim",
     "Clock",
     "Existing",
+    "GrantStore",
     "Move",
+    "NotLifted",
     "RunRecord",
     "RunSave",
     "RunStatus",
