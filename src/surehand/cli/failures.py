@@ -39,6 +39,7 @@ _METHODS = frozenset({"register", "replace", "unregister", "disable", "get", "al
 _ADVICE = {
     "not_found": "`surehand audit list` and `surehand call unknown list` show calls",
     "approval.not_found": "`surehand approvals list --status all` shows all there are",
+    "approval.not_grantable": "`surehand policy explain` says what a call would be asked",
     "approval.not_entitled": "choose another caller with --as NAME",
     "approval.mismatch": "look at it again with `surehand approvals show`",
 }

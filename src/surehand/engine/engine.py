@@ -91,6 +91,8 @@ class Engine:
             await check_keys(s)
             s.thread.open()
             await self._maintenance.start()
+            for attendant in s.attendants:
+                await attendant.start()
         except BaseException:
             await asyncio.shield(self._shut_down())
             raise
@@ -121,6 +123,8 @@ class Engine:
             await self._shut_down()
 
     async def _shut_down(self) -> None:
+        for attendant in self._s.attendants:
+            await attendant.stop()
         self._s.thread.close()
         try:
             await self._maintenance.stop()

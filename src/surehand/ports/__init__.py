@@ -1,5 +1,6 @@
 """Protocols that the edges implement and the pipeline uses."""
 
+from .attendant import Attendant
 from .clock import Clock, SystemClock
 from .grants import GrantStore, NotLifted
 from .resolver import AsStored, CallerResolver
@@ -8,6 +9,7 @@ from .store import Ballot, Claim, Existing, Move, Store, StoredArtifact
 
 __all__ = [
     "AsStored",
+    "Attendant",
     "Ballot",
     "CallerResolver",
     "Claim",
