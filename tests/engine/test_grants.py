@@ -278,6 +278,29 @@ async def test_the_giver_is_looked_up_at_each_use(
     assert (await large(engine, desk, 1)).status == status
 
 
+async def test_policy_is_asked_about_the_giver_at_each_use(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    await give(engine, desk.fiona)
+    await engine.close()
+    no_more = (
+        '@id("no-more") forbid (principal, action == Action::"approve", resource) when { resource.risk == "low" };'
+    )
+    engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE + no_more)
+    assert (await large(engine, desk, 1)).status == "pending"
+
+
+async def test_a_damaged_grant_hides_no_other(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    damaged, kept = await give(engine, desk.fiona), await give(engine, desk.fiona)
+    outside = open_store(desk.url)
+    await outside.open()
+    change = f"UPDATE surehand_grants SET terms = x'00' WHERE grant_id = '{damaged.grant_id}'"
+    await outside._writer.submit(lambda tx: getattr(tx, "connection").execute(change))  # noqa: B009
+    await outside.close()
+    assert [one.grant_id for one in await engine.grants.list(by=desk.fiona)] == [kept.grant_id]
+    assert (await large(engine, desk, 1)).status == "ok"
+
+
 @pytest.mark.parametrize(
     "forged",
     [

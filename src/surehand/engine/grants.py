@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -9,7 +10,7 @@ import msgspec
 
 from ..approval import Approval, Condition, Grant, Terms, conditions, may_lift
 from ..audit import AuditRow
-from ..errors import ApprovalError
+from ..errors import ApprovalError, StoreError
 from ..pipeline import Services, new_id
 from ..pipeline.ask import keyed_digest
 from ..pipeline.grants import grant_seal, terms_of
@@ -129,7 +130,12 @@ class Grants:
     async def list(self, *, by: Caller, limit: int = 100) -> list[GrantInfo]:
         """Grants that the caller may see, newest first: their own, those for them or their groups; auditors see all."""
         found = await self._s.store.list_grants(by.tenant, limit=_LISTED)
-        return [self._shown(one) for one in found if self._may_see(one, by)][:limit]
+        shown: list[GrantInfo] = []
+        for one in found:
+            if self._may_see(one, by):
+                with contextlib.suppress(StoreError):  # a row that somebody damaged hides no other
+                    shown.append(self._shown(one))
+        return shown[:limit]
 
     async def get(self, grant_id: str, *, by: Caller) -> GrantInfo:
         """One grant.

@@ -66,14 +66,13 @@ async def _giver_now(p: Passage, s: Services, grant: Grant) -> Caller | None:
 
 def grant_seal(s: Services, grant: Grant) -> str:
     """Binds all that was given; what changes later, its use and its end, is not covered."""
-    giver = grant.giver
     return s.keyring.keyed_hash(
         [
             "grant",
             [grant.tenant, grant.grant_id, grant.caller, grant.agent, grant.environment],
             [grant.name, grant.version, grant.contract_hash, grant.binding_hash],
             [[need.policy_id, need.group, need.policy_hash, need.quorum, need.reason] for need in grant.needs],
-            [giver.tenant, giver.id, list(giver.roles), list(giver.scopes), giver.agent, giver.environment],
+            list(grant.giver.identity),
             s.keyring.keyed_hash(grant.terms),
             [grant.uses, grant.created_us, grant.expires_us],
         ]

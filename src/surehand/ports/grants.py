@@ -34,7 +34,7 @@ class GrantStore(Protocol):
         ...
 
     async def list_grants(self, tenant: str, *, limit: int = 100) -> list[Grant]:
-        """Newest first, whatever became of them."""
+        """Newest first, by their ids, which sort by time; whatever became of them."""
         ...
 
     async def open_grants(

@@ -25,7 +25,7 @@ _this = (grants.c.tenant == _text("of_tenant"), grants.c.grant_id == _text("of_g
 insert_grant = Statement(insert(grants).values({column.name: bindparam(column.name) for column in grants.columns}))
 get_grant = Statement(_one)
 lock_usable = Statement(_one.with_only_columns(grants.c.grant_id).where(*_usable).with_for_update())
-list_grants = Statement(_of_tenant.order_by(grants.c.created_us.desc(), grants.c.grant_id.desc()).limit(_LIMIT))
+list_grants = Statement(_of_tenant.order_by(grants.c.grant_id.desc()).limit(_LIMIT))
 open_grants = Statement(
     _of_tenant.where(
         grants.c.caller == _text("caller"),

@@ -73,7 +73,7 @@ class GrantContract:
         now: Any = {"now_us": NOW_US + 1}
         assert await store.open_grants("acme", "alice", "refund", "1.0.0", **now) == [later, first]
         assert await store.open_grants("acme", "alice", "refund", "1.0.0", **now, limit=1) == [later]
-        assert [one.grant_id for one in await store.list_grants("acme", limit=2)] == ["g2", "g7"]
+        assert [one.grant_id for one in await store.list_grants("acme", limit=2)] == ["g7", "g6"]
         assert len(await store.list_audit("acme")) == 7
 
     async def test_grants_are_bounded(self, store: Store) -> None:

@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Adds one table and one index, and changes no row."""
+    """Adds one table and two indexes, and changes no row."""
     op.create_table(
         "surehand_grants",
         *(
@@ -41,17 +41,12 @@ def upgrade() -> None:
         sa.Column("seal", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("tenant", "grant_id", name="surehand_grants_pkey"),
     )
-    op.create_index("surehand_grants_by_age", "surehand_grants", ["tenant", "created_us", "grant_id"])
-    _partial("grants_open", "grants", ["tenant", "caller", "name", "expires_us"], "revoked_us IS NULL")
-    _partial("calls_rejected", "calls", ["tenant", "name", "args_hash"], "error_code = 'APPROVAL_REJECTED'")
-
-
-def _partial(name: str, table: str, columns: list[str], where: str) -> None:
-    condition = sa.text(where)
+    op.create_index("surehand_grants_by_caller", "surehand_grants", ["caller", "tenant", "name", "expires_us"])
+    rejected = sa.text("error_code = 'APPROVAL_REJECTED'")
     op.create_index(
-        f"surehand_{name}",
-        f"surehand_{table}",
-        columns,
-        sqlite_where=condition,
-        postgresql_where=condition,
+        "surehand_calls_rejected",
+        "surehand_calls",
+        ["tenant", "name", "args_hash"],
+        sqlite_where=rejected,
+        postgresql_where=rejected,
     )
