@@ -34,12 +34,13 @@ class Collecting:
 
 def attend(engine: sh.Engine, *channels: Any, **options: Any) -> Notifier:
     s = engine.services
+    given: Any = {"waits_s": (0.0, 0.0), **options}
     notifier = Notifier(
         channels,
         s.store,
         problem=lambda where, text: s.emit("engine.problem", where=where, problem=text),
         new_id=lambda: f"ntf_{len(channels)}",
-        **{"waits_s": (0.0, 0.0), **options},
+        **given,
     )
     engine.on_event(notifier.tell)
     s.attendants.append(notifier)
