@@ -146,7 +146,7 @@ class ApprovalError(SurehandError):
     """A decision is refused; nothing changed.
 
     Attributes:
-        code: `not_found`, `not_a_decision`, `already_decided`, `not_entitled`, `expired`, `mismatch`.
+        code: `not_found`, `not_a_decision`, `already_decided`, `not_entitled`, `expired`, `mismatch`, `not_grantable`.
     """
 
     def __init__(self, code: str, message: str) -> None:

@@ -15,6 +15,9 @@ EventKind = Literal[
     "call.progress",
     "call.finished",
     "approval.decided",
+    "grant.given",
+    "grant.used",
+    "grant.revoked",
     "engine.problem",
 ]
 

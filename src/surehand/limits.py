@@ -44,6 +44,12 @@ class Limits:
     approval_ttl_s: float = 86_400.0
     open_approvals: int = 10_000
     """Questions of one tenant that wait for people; more are refused."""
+    grant_ttl_s: float = 90 * 86_400.0
+    """The longest that a standing grant may hold."""
+    grant_uses: int = 1000
+    """The most uses that a standing grant may have."""
+    open_grants: int = 1000
+    """Standing grants of one tenant that can be used; more are refused."""
     close_grace_s: float = 2.0
     """How long closing waits for calls that are being settled. A handler that hangs is not waited for."""
     lease_s: float = 5.0

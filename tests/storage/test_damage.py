@@ -8,6 +8,7 @@ import pytest
 from surehand.errors import StoreError
 from surehand.ports import Ballot
 from surehand.storage import SqlStore, open_store
+from surehand.testing.store_grant_contract import give, grant
 from surehand.testing.store_records import LEASE_US, NOW_US, call, claim, question, voting
 from surehand.testing.store_run_contract import run, take
 
@@ -83,6 +84,18 @@ async def test_approvals(store: SqlStore, change: str) -> None:
     with pytest.raises(StoreError, match="approval a1 of tenant acme"):
         await store.vote("acme", "a1", voting("eve"))
     assert await store.count_open_approvals("acme") == 5
+
+
+@pytest.mark.parametrize("change", ["grants needs grant_id", "grants giver grant_id"])
+async def test_grants(store: SqlStore, change: str) -> None:
+    await give(store, *(grant(f"g{n}", created_us=NOW_US + n) for n in range(5)))
+    await damage(store, change, "g0", "g2", "g4")
+    for limit, ids in ((1, ["g3"]), (2, ["g3", "g1"]), (100, ["g3", "g1"])):
+        assert [one.grant_id for one in await store.list_grants("acme", limit=limit)] == ids
+    found = await store.open_grants("acme", "alice", "refund", "1.0.0", now_us=NOW_US, limit=2)
+    assert [one.grant_id for one in found] == ["g1", "g3"]
+    with pytest.raises(StoreError, match="grant g2 of tenant acme"):
+        await store.get_grant("acme", "g2")
 
 
 async def test_runs(store: SqlStore) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surehand.storage import open_store, statements
+from surehand.storage import grants_statements, open_store, statements
 from surehand.storage.tx import Statement
 
 PLANS = {
@@ -20,6 +20,13 @@ PLANS = {
     "running": (statements.running_of, "surehand_calls_running"),
     "count": (statements.count_open_approvals, "surehand_approvals_by_status"),
     "setting": (statements.get_setting, "surehand_settings_pkey"),
+    "grant": (grants_statements.get_grant, "surehand_grants_pkey"),
+    "grant-lock": (grants_statements.lock_usable, "surehand_grants_pkey"),
+    "grant-use": (grants_statements.use, "surehand_grants_pkey"),
+    "grant-revoke": (grants_statements.revoke, "surehand_grants_pkey"),
+    "grants": (grants_statements.list_grants, "surehand_grants_pkey"),
+    "grants-open": (grants_statements.open_grants, "surehand_grants_by_caller"),
+    "rejected": (grants_statements.rejected, "surehand_calls_rejected", "surehand_approvals_pkey"),
     "take": (statements.take_run, "surehand_runs_pkey"),
     "save": (statements.save_run, "surehand_runs_pkey"),
     "cancel": (statements.cancel_run, "surehand_runs_pkey"),
@@ -39,7 +46,7 @@ class AnyValue(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in ("new_results", "new_start", "body"):
             return b""
-        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq", "seq", "at_us"}
+        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq", "seq", "at_us", "at"}
         return 1 if name in numbers else "x"
 
 

@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, inspect, text
 from sqlalchemy.pool import StaticPool
 
-from surehand.approval import Approval
+from surehand.approval import Approval, Grant
 from surehand.audit import AuditRow, Checkpoint
 from surehand.ledger import CallRecord
 from surehand.ports import RunRecord, StoredEvent, TurnRecord
@@ -81,6 +81,7 @@ def test_migrations_make_the_same_indexes(engine: Engine) -> None:
         (tables.runs, RunRecord, ()),
         (tables.turns, TurnRecord, ()),
         (tables.run_events, StoredEvent, ()),
+        (tables.grants, Grant, ()),
     ],
 )
 def test_columns_are_the_fields_in_their_order(table: tables.Table, record: type, beside: tuple[str, ...]) -> None:

@@ -1,17 +1,26 @@
-"""A person's answer to one question, bound to exactly what will run. Pure."""
+"""A person's answer to one question, bound to exactly what will run, and standing answers. Pure."""
 
 from .digest import digest
+from .grant import Condition, Grant, Terms, conditions, is_bound_to, lifts, matches, may_lift
 from .record import Approval, ApprovalStatus, Counted, Refused, Shown, Verdict, Vote, count, is_met
 
 __all__ = [
     "Approval",
     "ApprovalStatus",
+    "Condition",
     "Counted",
+    "Grant",
     "Refused",
     "Shown",
+    "Terms",
     "Verdict",
     "Vote",
+    "conditions",
     "count",
     "digest",
+    "is_bound_to",
     "is_met",
+    "lifts",
+    "matches",
+    "may_lift",
 ]

@@ -6,7 +6,7 @@ Never reads a database: rows are handed in. Only `FileAnchor` touches a file.
 from .anchor import Anchor, Anchored, FileAnchor, MemoryAnchor
 from .chain import checkpoint, is_signed, link
 from .record import AuditRow, Checkpoint, Kind, audit_row
-from .story import Answer, CallStory, Step, explain_call
+from .story import Answer, CallStory, Granted, Step, explain_call
 from .verify import Finding, FindingKind, Report, Verification, verify
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "FileAnchor",
     "Finding",
     "FindingKind",
+    "Granted",
     "Kind",
     "MemoryAnchor",
     "Report",

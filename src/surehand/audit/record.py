@@ -21,10 +21,14 @@ Kind = Literal[
     "call.resolved",
     "approval.decided",
     "approval.ended",
+    "grant.given",
+    "grant.used",
+    "grant.revoked",
 ]
 """Which step: a question was asked, the intent before an effect, the raw outcome, the result as given, a call
 that never ran, a stored result given again, a completion after its deadline, the work of a dead process found,
-an unknown outcome settled by evidence; a person's answer, an approval that ended without one."""
+an unknown outcome settled by evidence; a person's answer, an approval that ended without one; a standing answer
+that was given, lifted a question, or was taken back."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     key, attempt, started_us, finished_us        the effect
     approval_id, digest, shown_hash, approver, groups, verdict, reason   a person's answer; `status` is then the
                                    question's: open, approved or rejected
+    grant_id, giver                a standing answer that lifted the question, and who gave it
     status, error_code, result_ref, evidence, by   how it ended; who settled it is `by`, or `approver`
 """
 
@@ -50,6 +51,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     at_us: int
 
 
+class Granted(msgspec.Struct, frozen=True, kw_only=True):
+    """One standing answer that lifted the question."""
+
+    grant_id: str
+    giver: str
+    at_us: int
+
+
 class CallStory(msgspec.Struct, frozen=True, kw_only=True):
     """One call, told from its audit rows alone. Empty texts are what the rows do not say."""
 
@@ -71,6 +80,7 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True):
     key: str
     attempts: int
     answers: tuple[Answer, ...]
+    granted: tuple[Granted, ...]
     status: str
     """As of the last row."""
     error_code: str
@@ -121,6 +131,7 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
         key=_text(facts, "key"),
         attempts=_number(facts, "attempt"),
         answers=tuple(told.answers),
+        granted=tuple(told.granted),
         status=status,
         error_code=code,
         result_ref=_text(facts, "result_ref"),
@@ -134,7 +145,7 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
 
 _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied", "call.recovered": "unknown"}
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
-_BESIDE = frozenset({"call.replayed", "call.late"})
+_BESIDE = frozenset({"call.replayed", "call.late", "grant.given", "grant.revoked"})
 """Told, but they do not move the call: what they say is not what the call was."""
 _AROUND = frozenset({"approval.decided", "approval.ended", "call.recovered", "call.resolved"})
 """Made by somebody else than the caller: the policy set that was in force then decided nothing about the call."""
@@ -152,6 +163,7 @@ class _Told:
         self.facts: dict[str, Any] = {}
         self.steps: list[Step] = []
         self.answers: list[Answer] = []
+        self.granted: list[Granted] = []
         self.status = ""
         self.code = ""
         self.started = False
@@ -166,6 +178,8 @@ class _Told:
         self._move(row.kind, said)
         if row.kind == "approval.decided":
             self.answers.append(_answer(row, said))
+        if row.kind == "grant.used":
+            self.granted.append(Granted(grant_id=_text(said, "grant_id"), giver=_text(said, "giver"), at_us=row.at_us))
         self.steps.append(Step(at_us=row.at_us, kind=row.kind, text=_sentence(row.kind, said)))
         self._keep(row.kind, said)
 
@@ -240,6 +254,10 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
         case "approval.decided":
             reason = f": {_text(said, 'reason')}" if _text(said, "reason") else ""
             return f"{_text(said, 'approver') or 'somebody'} said {_text(said, 'verdict') or '?'}{reason}"
+        case "grant.used":
+            return f"granted by {_text(said, 'giver') or 'somebody'} ({_text(said, 'grant_id')})"
+        case "grant.given":
+            return f"{_text(said, 'giver') or 'somebody'} gave a standing answer, {_text(said, 'grant_id')}"
         case "call.started":
             return f"{tool} was about to start{attempt}"
         case "call.late":

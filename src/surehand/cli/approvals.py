@@ -105,7 +105,7 @@ def approve(
     shown_on = session.out if yes else aside
     if not (yes and session.json) and shown_on is not None:
         print_question(shown_on, seen)
-    if not yes and not _confirmed(session, caller):
+    if not yes and not confirmed(session, caller, "exactly this"):
         return _declined(session, seen)
     bound = digest or seen.digest
 
@@ -149,11 +149,12 @@ def terminal(session: Session) -> Printer | None:
     return Printer(sys.stderr) if sys.stderr.isatty() else None
 
 
-def _confirmed(session: Session, caller: Caller) -> bool:
+def confirmed(session: Session, caller: Caller, what: str) -> bool:
+    """Whether the person at the terminal says yes to what they were shown."""
     answer = ""
     try:
         session.out.flush()
-        sys.stderr.write(f"Approve exactly this as {one_line(caller.id)}? [y/N] ")
+        sys.stderr.write(f"Approve {what} as {one_line(caller.id)}? [y/N] ")
         sys.stderr.flush()
         answer = sys.stdin.readline()
     finally:

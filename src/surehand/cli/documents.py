@@ -10,9 +10,10 @@ import msgspec
 from .printer import utc_time
 
 if TYPE_CHECKING:
+    from ..approval import Condition
     from ..audit import AuditRow, CallStory, Report
     from ..call import ToolResult
-    from ..engine import Pending
+    from ..engine import GrantInfo, Pending
     from ..ledger import CallRecord
     from ..policy import Policies
     from ..registry import Entry
@@ -31,7 +32,7 @@ def result_document(result: ToolResult) -> Document:
 def story_document(story: CallStory) -> Document:
     """What is recorded of a call."""
     document: Document = msgspec.to_builtins(story)
-    for part in (*document["answers"], *document["steps"]):
+    for part in (*document["answers"], *document["granted"], *document["steps"]):
         part["at"] = utc_time(part.pop("at_us"))
     return document
 
@@ -64,6 +65,23 @@ def approval_document(pending: Pending) -> Document:
     document["created_at"] = utc_time(document.pop("created_us"))
     document["expires_at"] = utc_time(document.pop("expires_us"))
     return document
+
+
+def grant_document(grant: GrantInfo) -> Document:
+    """A standing answer; `where` as it was given."""
+    document: Document = msgspec.to_builtins(grant)
+    document["where"] = {one.path: _comparisons(one) for one in grant.where}
+    document["created_at"] = utc_time(document.pop("created_us"))
+    document["expires_at"] = utc_time(document.pop("expires_us"))
+    return document
+
+
+def _comparisons(condition: Condition) -> Document:
+    told: Document = {"equals": condition.equals[0]} if condition.equals else {}
+    if condition.one_of:
+        told["one_of"] = list(condition.one_of)
+    bounds = {"at_most": condition.at_most, "at_least": condition.at_least}
+    return {**told, **{name: bound for name, bound in bounds.items() if bound is not None}}
 
 
 def record_document(row: AuditRow) -> Document:

@@ -40,6 +40,7 @@ _KINDS = {
 _METHODS = frozenset({"register", "replace", "unregister", "disable", "get", "alias", "resolve", "call"})
 _ADVICE = {
     "approval.not_found": "`surehand approvals list --status all` shows all there are",
+    "approval.not_grantable": "`surehand policy explain` says what a call would be asked",
     "approval.not_entitled": "choose another caller with --as NAME",
     "approval.mismatch": "look at it again with `surehand approvals show`",
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..engine import Engine
 from ..limits import Limits
+from ..notify import Notifier, channels_of
 from ..pipeline import Interceptor, Recorder, Services, new_id
 from ..policy import Policies
 from ..ports import AsStored, CallerResolver, Clock, Store, SystemClock
@@ -76,6 +77,7 @@ def open_engine(
     )
     services.interceptors.extend(around)
     services.read_only_records = settings.read_only_records
+    _attend(services, settings)
     return Engine(services, registry, load, anchor)
 
 
@@ -107,6 +109,26 @@ def open_project(
         resolver=resolver,
         clock=clock,
     )
+
+
+def _attend(services: Services, settings: Settings) -> None:
+    """Adds what tells people, if anything does.
+
+    Raises:
+        ConfigError: A secret that it needs is not in the environment.
+    """
+    channels = channels_of(settings.notify, now_us=services.clock.now_us)
+    if not channels:
+        return
+    notifier = Notifier(
+        channels,
+        services.store,
+        problem=lambda where, text: services.emit("engine.problem", where=where, problem=text),
+        new_id=lambda: new_id("ntf"),
+        grace_s=settings.limits.close_grace_s,
+    )
+    services.attendants.append(notifier)
+    services.sinks.append(notifier.tell)
 
 
 def policy_loader(policies: PolicyArgument, settings: Settings) -> Callable[[Catalog], Policies]:

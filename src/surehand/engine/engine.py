@@ -24,6 +24,7 @@ from ..view import ToolView, World
 from .approvals import Approvals
 from .closing import check_keys, hold_what_still_runs, settled
 from .faults import fault
+from .grants import Grants
 from .maintenance import Maintenance
 from .records import Artifacts, Audit
 from .resume import Resumption
@@ -43,6 +44,7 @@ class Engine:
     Attributes:
         registry: Where tools are published; the engine reads its catalog before each call.
         approvals: Questions that wait for people.
+        grants: Standing answers.
         unknown: Calls whose effect may or may not have happened.
         audit: The record, and its verification.
         runs: Stored runs; `sh.run` drives them.
@@ -55,6 +57,7 @@ class Engine:
     ) -> None:
         self.registry = registry
         self.approvals = Approvals(services)
+        self.grants = Grants(services, self.approvals)
         self.unknown = Unknowns(services)
         self.audit = Audit(services, anchor, self._seal)
         self.artifacts = Artifacts(services)
@@ -88,6 +91,8 @@ class Engine:
             await check_keys(s)
             s.thread.open()
             await self._maintenance.start()
+            for attendant in s.attendants:
+                await attendant.start()
         except BaseException:
             await asyncio.shield(self._shut_down())
             raise
@@ -118,6 +123,8 @@ class Engine:
             await self._shut_down()
 
     async def _shut_down(self) -> None:
+        for attendant in self._s.attendants:
+            await attendant.stop()
         self._s.thread.close()
         try:
             await self._maintenance.stop()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ..approval import Grant
 from ..errors import SurehandError
 from ..ledger import CallRecord, effect_key, meaning
 from ..normalize import failures
 from ..policy import Ask
-from ..ports import Claim, Existing, Move
+from ..ports import Claim, Existing, Move, NotLifted
 from .ask import ask
+from .grants import standing_answers, tell_used, used
 from .passage import Passage, Stop, storable
 from .services import Services
 from .stored import answer, for_reader
@@ -31,18 +33,26 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     p.idempotency_key = key or p.call_id
     p.args_hash = s.keyring.keyed_hash(p.final)
     asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
-    if asks and await s.store.count_open_approvals(p.caller.tenant) >= s.limits.open_approvals:
-        return p.refuse("RATE_LIMITED", "Too many questions wait for people already; try again when some are answered.")
+    granted = await standing_answers(p, s, asks) if asks else ()
     if len(s.owed) >= s.limits.pending_records:
         return Stop(status="error", error=failures.unavailable(p.spec, "the store is away"))
     for _ in range(_ROUNDS):
-        order = _order(p, s, key)
+        if asks and not granted and await _too_many_wait(p, s):
+            return p.refuse(
+                "RATE_LIMITED", "Too many questions wait for people already; try again when some are answered."
+            )
+        order = _order(p, s, key, granted)
+        ids = [grant.grant_id for grant in granted]
         try:
-            existing = await s.store.claim(order)
+            existing = await (s.store.claim_granted(order, ids) if ids else s.store.claim(order))
         except SurehandError:
             return _no_record(p, s, order)
+        if isinstance(existing, NotLifted):
+            granted = ()
+            continue
         if existing is None:
             p.record = order.record
+            tell_used(p, s, granted)
             if order.approval is not None:
                 return pending(order.record)
             return None
@@ -52,9 +62,13 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     return p.refuse("TOOL_DUPLICATE_REQUEST", "This call is being settled by another process; ask again.")
 
 
-def _order(p: Passage, s: Services, key: str | None) -> Claim:
+async def _too_many_wait(p: Passage, s: Services) -> bool:
+    return await s.store.count_open_approvals(p.caller.tenant) >= s.limits.open_approvals
+
+
+def _order(p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...]) -> Claim:
     now_us = s.clock.now_us()
-    asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
+    asks = p.decision.requirements if isinstance(p.decision, Ask) and not granted else ()
     call_id = p.call_id
     approval = ask(p, s, asks, now_us=now_us) if asks else None
     record = CallRecord(
@@ -100,7 +114,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         p, s, "call.waiting" if approval else "call.started", shown_hash=approval.shown_hash if approval else None
     )
     p.record = None
-    return Claim(record=record, approval=approval, audit=(row,), now_us=now_us)
+    return Claim(record=record, approval=approval, audit=(*used(p, s, granted), row), now_us=now_us)
 
 
 def pending(record: CallRecord) -> Stop:

@@ -13,7 +13,7 @@ import uuid_utils
 from ..audit import AuditRow
 from ..event import Event, EventKind, Sink
 from ..limits import Limits
-from ..ports import CallerResolver, Clock, Move, RunSave, Store
+from ..ports import Attendant, CallerResolver, Clock, Move, RunSave, Store
 from ..redact import Redactor
 from ..runners import Gate, InlineRunner, Runner, ThreadRunner
 from ..secrets import Keyring
@@ -77,6 +77,8 @@ class Services:
     """Of this engine, as `Move.owner` knows it; drawn anew whenever it is opened, so that a fork shares none."""
     interceptors: list[Interceptor] = field(default_factory=list[Interceptor])
     sinks: list[Sink] = field(default_factory=list[Sink])
+    attendants: list[Attendant] = field(default_factory=list["Attendant"])
+    """Started when the engine is open, stopped before its store is closed. Each is also a sink."""
     passing: Counter[str] = field(default_factory=Counter[str])
     """Calls that this engine is running: between claim or start, and settle."""
     driving: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])

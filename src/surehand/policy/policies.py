@@ -10,7 +10,7 @@ import msgspec
 from ..errors import PolicyError
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
-from ..types import BUILTIN_ROLES, Caller, group_names
+from ..types import BUILTIN_ROLES, Caller, Requirement, group_names
 from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
@@ -208,6 +208,11 @@ class Policies:
     def may_approve(self, approver: Caller, spec: ToolSpec, *, now_ns: int) -> Decision:
         """Whether somebody may approve calls of a tool at all. Whose yes a call needs is in its `Ask`."""
         return self._other("approve", approver, spec, now_ns)
+
+    def asking(self, spec: ToolSpec) -> tuple[Requirement, ...]:
+        """What people may be asked about calls of a tool, whatever its arguments are and whoever calls."""
+        rules = self._slices.target("call", spec).slice.rules
+        return tuple(need for rule in rules.values() for need in rule.requirements)
 
     def may(self, caller: Caller, action: GovernedAction, spec: ToolSpec | None, *, now_ns: int) -> Decision:
         """Whether a caller may do something other than viewing and calling.

@@ -26,6 +26,7 @@ from ..approval import Approval, ApprovalStatus, Counted, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact, Status
 from ..ledger import CallRecord
+from .grants import GrantStore, NotLifted
 from .runs import RunStore
 
 
@@ -100,7 +101,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, Protocol):
+class Store(RunStore, GrantStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:
@@ -120,6 +121,14 @@ class Store(RunStore, Protocol):
 
         In order: a call that holds `record.key` (unless `key_expires_us` of a finished one has passed: then
         the key moves to the new call); an `unknown` call of the same tenant, name and `args_hash`.
+        """
+        ...
+
+    def claim_granted(self, claim: Claim, grants: Sequence[str]) -> Awaitable[Existing | NotLifted | None]:
+        """As `claim`, for a call whose question grants lift: each of them, by id, is used once with it.
+
+        Nothing is written either if one of them was revoked, is over or used up, or if a person rejected a call of the
+        same requester, name and `args_hash`. However many race for a grant, it is never used more often than it says.
         """
         ...
 

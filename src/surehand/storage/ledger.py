@@ -20,8 +20,17 @@ FINISHED: frozenset[Status] = frozenset({"ok", "error", "denied", "cancelled"})
 
 def claim(tx: Tx, claim: Claim) -> Existing | None:
     """`Store.claim`. Of two processes that insert one key at once, one fails, and its rerun finds the other's."""
+    values = call_values(claim.record)
+    found = find(tx, claim, values)
+    if isinstance(found, Existing):
+        return found
+    enter(tx, claim, values, found)
+    return None
+
+
+def find(tx: Tx, claim: Claim, values: Values) -> Existing | Row | None:
+    """What answers for a new call; or the row of a finished call whose key it may take; or nothing."""
     record_ = claim.record
-    values = call_values(record_)
     query = statements.find_unknown if record_.key is None else statements.find_existing
     lapsed: Row | None = None
     for row in sorted(tx.rows(query, {**values, "now_us": claim.now_us}), key=_key_holder_first):
@@ -29,6 +38,12 @@ def claim(tx: Tx, claim: Claim) -> Existing | None:
             lapsed = row
         else:
             return _existing(row)
+    return lapsed
+
+
+def enter(tx: Tx, claim: Claim, values: Values, lapsed: Row | None) -> None:
+    """Writes a new call, which takes the key of `lapsed`."""
+    record_ = claim.record
     if lapsed is not None:
         _take_key(tx, claim, lapsed)
     elif record_.key is not None:
@@ -37,7 +52,6 @@ def claim(tx: Tx, claim: Claim) -> Existing | None:
     if claim.approval is not None:
         tx.write(statements.insert_approval, approval_values(claim.approval))
     record(tx, claim.audit)
-    return None
 
 
 def _key_holder_first(row: Row) -> bool:

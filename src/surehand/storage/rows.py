@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from ..approval import Approval, Vote
+from ..approval import Approval, Grant, Vote
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact
 from ..errors import StoreError
@@ -32,6 +32,7 @@ _CALL_FIELDS = CallRecord.__struct_fields__
 _APPROVAL_FIELDS = tuple(field for field in Approval.__struct_fields__ if field != "votes")
 _AUDIT_FIELDS = AuditRow.__struct_fields__
 _RUN_FIELDS = RunRecord.__struct_fields__
+_GRANT_FIELDS = Grant.__struct_fields__
 
 
 def _json(value: Any) -> str:
@@ -210,3 +211,20 @@ def event_values(event: StoredEvent) -> Values:
 def event_record(row: Row) -> StoredEvent:
     """An event."""
     return StoredEvent(**dict(zip(StoredEvent.__struct_fields__, row, strict=True)))
+
+
+def grant_values(grant: Grant) -> Values:
+    """A grant's columns."""
+    values = msgspec.structs.asdict(grant)
+    values["needs"] = _json(grant.needs)
+    values["giver"] = _json(grant.giver)
+    return values
+
+
+def grant_record(row: Row) -> Grant:
+    """A grant."""
+    values: dict[str, Any] = dict(zip(_GRANT_FIELDS, row, strict=True))
+    what = f"grant {values['grant_id']}"
+    values["needs"] = _decoded(_needs, values["needs"], what, values["tenant"])
+    values["giver"] = _decoded(_caller, values["giver"], what, values["tenant"])
+    return Grant(**values)

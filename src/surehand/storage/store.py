@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeVar
 
-from ..approval import Approval, ApprovalStatus, Refused
+from ..approval import Approval, ApprovalStatus, Grant, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Status
 from ..ledger import CallRecord
@@ -14,6 +14,7 @@ from ..ports import (
     Claim,
     Existing,
     Move,
+    NotLifted,
     RunRecord,
     RunSave,
     RunStatus,
@@ -22,6 +23,7 @@ from ..ports import (
     TurnRecord,
 )
 from . import approvals, audit, ledger, runs
+from . import grants as standing
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
 from .lane import Lane
@@ -227,3 +229,29 @@ class SqlStore:
     ) -> list[StoredEvent]:
         """See `ports.RunStore`."""
         return await self._read(lambda tx: runs.list_run_events(tx, tenant, run_id, after_seq, limit))
+
+    def claim_granted(self, claim: Claim, grants: Sequence[str]) -> Awaitable[Existing | NotLifted | None]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: standing.claim_granted(tx, claim, grants))
+
+    def add_grant(self, grant: Grant, *, most: int, audit: AuditRow) -> Awaitable[bool]:
+        """See `ports.GrantStore`."""
+        return self._write(lambda tx: standing.add_grant(tx, grant, most, audit))
+
+    def revoke_grant(self, tenant: str, grant_id: str, *, by: str, now_us: int, audit: AuditRow) -> Awaitable[bool]:
+        """See `ports.GrantStore`."""
+        return self._write(lambda tx: standing.revoke_grant(tx, tenant, grant_id, by, now_us, audit))
+
+    async def get_grant(self, tenant: str, grant_id: str) -> Grant | None:
+        """See `ports.GrantStore`."""
+        return await self._read(lambda tx: standing.get_grant(tx, tenant, grant_id))
+
+    async def list_grants(self, tenant: str, *, limit: int = 100) -> list[Grant]:
+        """See `ports.GrantStore`."""
+        return await self._read(lambda tx: standing.list_grants(tx, tenant, limit))
+
+    async def open_grants(
+        self, tenant: str, caller: str, name: str, version: str, *, now_us: int, limit: int = 100
+    ) -> list[Grant]:
+        """See `ports.GrantStore`."""
+        return await self._read(lambda tx: standing.open_grants(tx, tenant, caller, name, version, now_us, limit))

@@ -88,6 +88,7 @@ calls = _table(
 _index("calls_by_status", calls.c.tenant, calls.c.status, calls.c.created_us, calls.c.call_id)
 _index("calls_unknown", calls.c.tenant, calls.c.name, calls.c.args_hash, where="status = 'unknown'")
 _index("calls_running", calls.c.owner, where="status = 'running'")
+_index("calls_rejected", calls.c.tenant, calls.c.name, calls.c.args_hash, where="error_code = 'APPROVAL_REJECTED'")
 
 keys = _table("keys", _text("tenant"), _text("name"), _text("key"), _text("call_id"), key=("tenant", "name", "key"))
 """Who holds the key of an effect. No row: nobody does."""
@@ -220,3 +221,29 @@ workers = _table("workers", _text("owner"), _time("seen_us"), key=("owner",))
 
 settings = _table("settings", _text("name"), _text("value"), key=("name",))
 """What all processes must agree on: written once, never changed."""
+
+grants = _table(
+    "grants",
+    _text("grant_id"),
+    _text("tenant"),
+    _text("caller"),
+    _text("agent"),
+    _text("environment"),
+    _text("name"),
+    _text("version"),
+    _text("contract_hash"),
+    _text("binding_hash"),
+    _text("needs"),
+    _text("giver"),
+    _sealed("terms"),
+    _number("uses"),
+    _number("used"),
+    _time("created_us"),
+    _time("expires_us"),
+    _time("revoked_us", null=True),
+    _text("revoked_by", null=True),
+    _text("seal"),
+    key=("tenant", "grant_id"),
+)
+# The caller first, no condition, and none by age (ids sort by time): see `runs_by_status`.
+_index("grants_by_caller", grants.c.caller, grants.c.tenant, grants.c.name, grants.c.expires_us)
