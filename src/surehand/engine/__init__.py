@@ -1,7 +1,8 @@
 """The face of it all: one object that takes calls and answers for them."""
 
-from .approvals import Approvals, Pending
+from .approvals import Approvals
 from .engine import Engine
+from .pending import Pending
 from .records import Artifacts, Audit
 from .runs import RunInfo, Runs
 from .sync import SyncEngine

@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
-from ..approval import Approval, ApprovalStatus, Counted, Refused, Shown, Verdict, count
+from ..approval import Approval, ApprovalStatus, Counted, Refused, Verdict, count
 from ..audit import AuditRow
 from ..errors import ApprovalError
 from ..pipeline import Services
 from ..pipeline.ask import vote_seal
-from ..pipeline.trace import record_row, unseal_json
+from ..pipeline.trace import record_row
 from ..policy import Allow, Deny
 from ..ports import Ballot, Move
-from ..types import Caller, Requirement
+from ..types import Caller
+from .pending import Pending, shown
 
 _REASON_CHARS = 1000
-
-
-class Pending(msgspec.Struct, frozen=True, kw_only=True):
-    """What an approver sees: exactly what will run."""
-
-    approval_id: str
-    call_id: str
-    status: ApprovalStatus
-    tool: str
-    version: str
-    description: str
-    arguments: dict[str, Any]
-    """Final arguments, secrets redacted."""
-    injected: dict[str, Any]
-    """Arguments that came from the caller, not from the model."""
-    written: dict[str, Any] | None
-    """What the model wrote, where it differs."""
-    requester: dict[str, str]
-    """Who asked: id, agent, environment."""
-    needs: tuple[Requirement, ...]
-    """Whose yes is needed, and why."""
-    digest: str
-    created_us: int
-    expires_us: int
-    approved_by: tuple[str, ...]
-    rejected_by: tuple[str, ...]
-    reason: str
-    """Of the rejection."""
 
 
 class Approvals:
@@ -62,7 +35,7 @@ class Approvals:
         found = await self._find(approval_id, by)
         if not self._may_see(found, by):
             raise _not_found(approval_id)
-        return self._shown(found)
+        return shown(self._s, found)
 
     async def list(
         self, *, by: Caller, statuses: tuple[ApprovalStatus, ...] = ("open",), limit: int = 1000
@@ -70,7 +43,7 @@ class Approvals:
         """Questions that the caller may see, oldest first; by default the open ones."""
         most = self._s.limits.open_approvals
         found = await self._s.store.list_approvals(by.tenant, statuses=statuses, limit=most)
-        return [self._shown(one) for one in found if self._may_see(one, by)][:limit]
+        return [shown(self._s, one) for one in found if self._may_see(one, by)][:limit]
 
     def _may_see(self, approval: Approval, by: Caller) -> bool:
         if by.id == approval.requester or any(need.group in by.roles for need in approval.needs):
@@ -127,7 +100,7 @@ class Approvals:
             verdict=verdict,
             approval_id=approval_id,
         )
-        return self._shown(await self._find(approval_id, by))
+        return shown(self._s, await self._find(approval_id, by))
 
     async def _find(self, approval_id: str, by: Caller) -> Approval:
         found = await self._s.store.get_approval(by.tenant, approval_id)
@@ -175,31 +148,6 @@ class Approvals:
             verdict=verdict,
             reason=reason,
             status=counted.status,
-        )
-
-    def _shown(self, approval: Approval) -> Pending:
-        shown = unseal_json(
-            self._s, approval.shown, Shown, tenant=approval.tenant, call_id=approval.call_id, what="shown"
-        )
-        rejected = [vote for vote in approval.votes if vote.verdict == "reject"]
-        return Pending(
-            approval_id=approval.approval_id,
-            call_id=approval.call_id,
-            status=approval.status,
-            tool=approval.name,
-            version=approval.version,
-            description=shown.description,
-            arguments=shown.arguments,
-            injected=shown.injected,
-            written=shown.written,
-            requester=shown.caller,
-            needs=approval.needs,
-            digest=approval.digest,
-            created_us=approval.created_us,
-            expires_us=approval.expires_us,
-            approved_by=tuple(vote.approver for vote in approval.votes if vote.verdict == "approve"),
-            rejected_by=tuple(vote.approver for vote in rejected),
-            reason=rejected[0].reason if rejected else "",
         )
 
 

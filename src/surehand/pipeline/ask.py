@@ -59,6 +59,7 @@ def vote_seal(s: Services, approval: Approval, vote: Vote) -> str:
             vote.approver,
             vote.verdict,
             list(vote.groups),
+            vote.acts_for,
             vote.at_us,
         ]
     )

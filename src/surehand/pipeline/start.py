@@ -51,22 +51,22 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
         return await _ask_again(p, s, needs)
     if keyed_digest(p, s, needs) != stored.digest or s.clock.now_us() >= stored.expires_us:
         return await _end(p, s, _stale(p, "the tool, its arguments, the hooks, the policies or the caller changed"))
-    if not _counted_here(p, s, stored):
+    if not _counted_here(p, s, stored, needs or stored.needs):
         return await _end(p, s, _stale(p, "its answers were not given through an engine that has the keys"))
     return await _start(p, s)
 
 
-def _counted_here(p: Passage, s: Services, stored: Approval) -> bool:
+def _counted_here(p: Passage, s: Services, stored: Approval, needs: tuple[Requirement, ...]) -> bool:
     """Whether the yes comes from votes that an engine with the keys counted, none of them written into the database."""
     for vote in stored.votes:
         own = vote.approver == p.caller.id
         if vote.seal != vote_seal(s, stored, vote) or any((group == SELF) != own for group in vote.groups):
             return False
-    return bool(stored.votes) and bool(stored.needs) and is_met(stored.needs, stored.votes)
+    return is_met(needs, stored.votes)
 
 
-def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str]]:
-    return sorted((need.policy_id, need.group, need.policy_hash) for need in needs)
+def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str, int, str]]:
+    return sorted((need.policy_id, need.group, need.policy_hash, need.quorum, need.escalate_to) for need in needs)
 
 
 async def _start(p: Passage, s: Services) -> Stop | None:
