@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .approval import Approval
     from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
     from .compose import open_engine, open_project
-    from .engine import Engine, Pending, RunInfo
+    from .engine import Deputy, Engine, Pending, RunInfo
     from .errors import (
         ApprovalError,
         AuditError,
@@ -65,7 +65,7 @@ _HOME = {
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
     "compose": ("open_engine", "open_project"),
-    "engine": ("Engine", "Pending", "RunInfo"),
+    "engine": ("Deputy", "Engine", "Pending", "RunInfo"),
     "errors": (
         "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
         "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError",
@@ -94,14 +94,14 @@ _ROOM = {name: room for room, names in _HOME.items() for name in names}
 __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
-    "ConfigError", "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Injected", "Interceptor",
-    "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
-    "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunEvent", "RunInfo",
-    "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
-    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable",
-    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model",
-    "raw_tool", "read_project", "run", "tool",
+    "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine", "Event", "Export", "Injected",
+    "Interceptor", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone",
+    "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending",
+    "PolicyError", "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite",
+    "RunEvent", "RunInfo", "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView",
+    "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project",
+    "parse_model", "raw_tool", "read_project", "run", "tool",
 ]  # fmt: skip
 
 

@@ -15,6 +15,9 @@ EventKind = Literal[
     "call.progress",
     "call.finished",
     "approval.decided",
+    "approval.edited",
+    "approval.reminder",
+    "approval.escalated",
     "engine.problem",
 ]
 

@@ -10,8 +10,9 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     coercions                      values that validation changed, one entry each
     decision {kind, policies, reasons, requirements}, policy_set   why it was allowed, denied or asked
     key, attempt, started_us, finished_us        the effect
-    approval_id, digest, shown_hash, approver, groups, verdict, reason   a person's answer; `status` is then the
-                                   question's: open, approved or rejected
+    approval_id, digest, shown_hash, approver, groups, acts_for, verdict, reason   a person's answer; `status` is then
+                                   the question's: open, approved, rejected or answered
+    before, changed, replaces, revision, voided  other arguments that a person wrote, and the question they replace
     status, error_code, result_ref, evidence, by   how it ended; who settled it is `by`, or `approver`
 """
 
@@ -205,10 +206,13 @@ class _Told:
 def _status(kind: str, said: dict[str, Any], before: str) -> str:
     # A replay, a late completion and one answer of several are told, but do not move the call.
     if kind == "approval.ended":
-        return "denied"
+        return "cancelled" if _text(said, "status") == "cancelled" else "denied"
+    if kind == "approval.edited":
+        return _text(said, "status") or before
     if kind == "approval.decided":
-        if _text(said, "verdict") == "reject":
-            return "denied"
+        verdict = _text(said, "verdict")
+        if verdict in ("reject", "answer"):
+            return "denied" if verdict == "reject" else "cancelled"
         return "ready" if _text(said, "status") == "approved" else before
     told = _text(said, "status") if kind in _SETTLES or kind in _STATUS else ""
     return told or _STATUS.get(kind, before)
@@ -234,7 +238,17 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
             return f"{tool} waits for an answer to {_text(said, 'approval_id') or 'a question'}"
         case "approval.decided":
             reason = f": {_text(said, 'reason')}" if _text(said, "reason") else ""
-            return f"{_text(said, 'approver') or 'somebody'} said {_text(said, 'verdict') or '?'}{reason}"
+            return (
+                f"{_text(said, 'approver') or 'somebody'} said {_text(said, 'verdict') or '?'}{_in_place(said)}{reason}"
+            )
+        case "approval.edited":
+            changed = ", ".join(_texts(said.get("changed"))) or "nothing"
+            reason = f": {_text(said, 'reason')}" if _text(said, "reason") else ""
+            new = f"revision {_number(said, 'revision')} waits as {_text(said, 'approval_id')}"
+            return f"{_text(said, 'approver')} changed {changed}{reason}; earlier answers are void, {new}"
+        case "approval.ended" if _text(said, "by"):
+            reason = f": {_text(said, 'reason')}" if _text(said, "reason") else ""
+            return f"{_text(said, 'by')}, who asked, withdrew it{reason}"
         case "call.started":
             return f"{tool} was about to start{attempt}"
         case "call.late":
@@ -246,6 +260,11 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
             return f"the process that ran it was found dead{f' ({why})' if why else ''}{ended}"
         case _:
             return _SENTENCES.get(kind, kind) + ended
+
+
+def _in_place(said: dict[str, Any]) -> str:
+    members = sorted(set(_texts(list(_object(said.get("acts_for")).values()))))
+    return f" in the place of {', '.join(members)}" if members else ""
 
 
 def _settled(said: dict[str, Any]) -> str:
@@ -260,6 +279,8 @@ _SENTENCES = {
     "call.refused": "it was refused and never ran",
     "call.replayed": "the stored result was given again",
     "approval.ended": "the question ended without an answer",
+    "approval.reminded": "nobody has decided the question; it was told again",
+    "approval.escalated": "nobody has decided the question; a second group may answer too",
 }
 
 

@@ -12,7 +12,7 @@ from .printer import utc_time
 if TYPE_CHECKING:
     from ..audit import AuditRow, CallStory, Report
     from ..call import ToolResult
-    from ..engine import Pending
+    from ..engine import Deputy, Pending
     from ..ledger import CallRecord
     from ..policy import Policies
     from ..registry import Entry
@@ -63,6 +63,14 @@ def approval_document(pending: Pending) -> Document:
     document: Document = msgspec.to_builtins(pending)
     document["created_at"] = utc_time(document.pop("created_us"))
     document["expires_at"] = utc_time(document.pop("expires_us"))
+    return document
+
+
+def deputy_document(deputy: Deputy) -> Document:
+    """Who stands in for whom."""
+    document: Document = msgspec.to_builtins(deputy)
+    document["created_at"] = utc_time(document.pop("created_us"))
+    document["until"] = utc_time(document.pop("until_us"))
     return document
 
 

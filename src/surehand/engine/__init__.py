@@ -1,6 +1,7 @@
 """The face of it all: one object that takes calls and answers for them."""
 
 from .approvals import Approvals
+from .deputies import Deputy
 from .engine import Engine
 from .pending import Pending
 from .records import Artifacts, Audit
@@ -8,4 +9,15 @@ from .runs import RunInfo, Runs
 from .sync import SyncEngine
 from .unknown import Unknowns
 
-__all__ = ["Approvals", "Artifacts", "Audit", "Engine", "Pending", "RunInfo", "Runs", "SyncEngine", "Unknowns"]
+__all__ = [
+    "Approvals",
+    "Artifacts",
+    "Audit",
+    "Deputy",
+    "Engine",
+    "Pending",
+    "RunInfo",
+    "Runs",
+    "SyncEngine",
+    "Unknowns",
+]

@@ -13,7 +13,7 @@ from ..pipeline import Services
 from ..policy import Allow
 from ..ports import RunRecord, RunSave, RunStatus, StoredEvent
 from ..types import Caller
-from .ending import withdraw
+from .ending import let_go
 from .run_parts import BY_HAND, GAP, last_seq, last_turn, seal, starter, unseal
 
 
@@ -151,7 +151,7 @@ class Runs:
         most = self._s.limits.open_approvals
         waiting = await self._s.store.list_calls(tenant, statuses=("waiting", "ready"), run_id=run_id, limit=most)
         for call in waiting:
-            await withdraw(self._s, call)
+            await let_go(self._s, call)
 
     async def _find(
         self, run_id: str, by: Caller, *, others: Literal["audit", "resolve"] = "audit"

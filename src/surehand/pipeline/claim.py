@@ -7,10 +7,10 @@ from ..ledger import CallRecord, effect_key, meaning
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Claim, Existing, Move
-from .ask import ask
+from .ask import ask, preview
 from .passage import Passage, Stop, storable
 from .services import Services
-from .stored import answer, for_reader
+from .stored import answer, for_reader, is_repeat
 from .trace import StoredArguments, seal_json, trace
 from .unknown import recover_one, settle_by_check
 
@@ -35,6 +35,8 @@ async def claim(p: Passage, s: Services) -> Stop | None:
         return p.refuse("RATE_LIMITED", "Too many questions wait for people already; try again when some are answered.")
     if len(s.owed) >= s.limits.pending_records:
         return Stop(status="error", error=failures.unavailable(p.spec, "the store is away"))
+    if asks:
+        await preview(p, s)
     for _ in range(_ROUNDS):
         order = _order(p, s, key)
         try:
@@ -112,7 +114,8 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
     """What the call that is already there says; `None` if the claim may be tried again."""
     record = existing.record
     alive = record.owner == s.owner or (existing.owner_silent_us is not None and existing.owner_silent_us < s.lease_us)
-    match meaning(record, args_hash=p.args_hash, owner_alive=alive):
+    asked = record.args_hash if is_repeat(s, record, p.args_hash) else p.args_hash
+    match meaning(record, args_hash=asked, owner_alive=alive):
         case "conflict":
             return _conflict(p, record)
         case "pending":

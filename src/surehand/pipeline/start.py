@@ -12,7 +12,7 @@ from ..policy import Ask
 from ..ports import Move
 from ..spec.hashes import content_hash
 from ..types import SELF, Requirement
-from .ask import ask, keyed_digest, vote_seal
+from .ask import ask, keyed_digest, preview, vote_seal
 from .claim import pending
 from .passage import Passage, Stop
 from .services import Services
@@ -112,6 +112,7 @@ async def _ask_again(p: Passage, s: Services, needs: tuple[Requirement, ...]) ->
     """Policy asks something else now: the old yes does not answer it."""
     record = p.record
     assert record is not None
+    await preview(p, s)
     approval = ask(p, s, needs, now_us=s.clock.now_us())
     await s.store.move(
         Move(

@@ -12,7 +12,7 @@ from ..ledger import CallRecord
 from ..policy import Ask, Decision
 from ..types import Caller
 from .events import redactor_of
-from .passage import Outcome, Passage, storable
+from .passage import Edit, Outcome, Passage, storable
 from .services import Services, new_id
 
 T = TypeVar("T")
@@ -31,6 +31,8 @@ class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Who made the call, where nobody can change it."""
     idempotency_key: str
     """What the handler is given."""
+    edit: Edit | None = None
+    """What a person made of them; `arguments` and `final` are then theirs."""
 
 
 def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
@@ -59,7 +61,9 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
     return _row(s, kind, p.caller.tenant, call_id, None if p.run is None else p.run.run_id, {**known, **facts})
 
 
-def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: str | None, **facts: Any) -> AuditRow:
+def record_row(
+    s: Services, kind: Kind, *, tenant: str, call_id: str | None, run_id: str | None, **facts: Any
+) -> AuditRow:
     """A record of something that happened to a call outside its passage, such as a decision about it."""
     return _row(s, kind, tenant, call_id, run_id, facts)
 
@@ -102,7 +106,9 @@ def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:
     }
 
 
-def _row(s: Services, kind: Kind, tenant: str, call_id: str, run_id: str | None, facts: dict[str, Any]) -> AuditRow:
+def _row(
+    s: Services, kind: Kind, tenant: str, call_id: str | None, run_id: str | None, facts: dict[str, Any]
+) -> AuditRow:
     return audit_row(
         row_id=new_id("rec"),
         tenant=tenant,

@@ -1,18 +1,24 @@
 """Protocols that the edges implement and the pipeline uses."""
 
+from .approvals import ApprovalStore, Delegation, Due, Revision
 from .clock import Clock, SystemClock
+from .existing import Existing
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
-from .store import Ballot, Claim, Existing, Move, Store, StoredArtifact
+from .store import Ballot, Claim, Move, Store, StoredArtifact
 
 __all__ = [
+    "ApprovalStore",
     "AsStored",
     "Ballot",
     "CallerResolver",
     "Claim",
     "Clock",
+    "Delegation",
+    "Due",
     "Existing",
     "Move",
+    "Revision",
     "RunRecord",
     "RunSave",
     "RunStatus",

@@ -12,8 +12,11 @@ from ..ledger import CallRecord
 from ..ports import (
     Ballot,
     Claim,
+    Delegation,
+    Due,
     Existing,
     Move,
+    Revision,
     RunRecord,
     RunSave,
     RunStatus,
@@ -21,7 +24,7 @@ from ..ports import (
     StoredEvent,
     TurnRecord,
 )
-from . import approvals, audit, ledger, runs
+from . import approvals, audit, ledger, revisions, runs
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
 from .lane import Lane
@@ -223,3 +226,31 @@ class SqlStore:
     ) -> list[StoredEvent]:
         """See `ports.RunStore`."""
         return await self._read(lambda tx: runs.list_run_events(tx, tenant, run_id, after_seq, limit))
+
+    def revise(self, revision: Revision) -> Awaitable[Existing | bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.revise(tx, revision))
+
+    def delegate(self, delegation: Delegation, audit: Sequence[AuditRow], *, most: int) -> Awaitable[bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.delegate(tx, delegation, audit, most))
+
+    def undelegate(self, tenant: str, delegation_id: str, audit: Sequence[AuditRow]) -> Awaitable[bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.undelegate(tx, tenant, delegation_id, audit))
+
+    async def list_delegations(
+        self, tenant: str, *, now_us: int, deputy: str | None = None, limit: int = 1000
+    ) -> list[Delegation]:
+        """See `ports.ApprovalStore`."""
+        return await self._read(lambda tx: revisions.list_delegations(tx, tenant, now_us, deputy, limit))
+
+    async def due_approvals(self, due: Due, *, before_us: int, limit: int = 100) -> list[Approval]:
+        """See `ports.ApprovalStore`."""
+        return await self._read(lambda tx: revisions.due_approvals(tx, due, before_us, limit))
+
+    def note_due(
+        self, tenant: str, approval_id: str, due: Due, *, at_us: int, audit: Sequence[AuditRow]
+    ) -> Awaitable[bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.note_due(tx, tenant, approval_id, due, at_us, audit))
