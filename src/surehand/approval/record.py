@@ -74,6 +74,8 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     edited_by: str = ""
     """The person who wrote these arguments; empty if the model did."""
     edit_reason: str = ""
+    asked_us: int = 0
+    """When: escalation counts from here, not from a column that somebody may have changed."""
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):

@@ -192,7 +192,7 @@ def print_question(out: Printer, pending: Pending) -> None:
             ("requester", ", ".join([requester.get("id", ""), *named])),
             *(("needs", _need(need)) for need in pending.needs),
             *(("has", f"{one.have} of {one.need} of {one.group}") for one in pending.progress),
-            ("escalated", "yes: the second groups may answer too" if pending.escalated and _second(pending) else ""),
+            ("escalated", "yes: the second groups may answer too" if pending.escalated else ""),
             ("approved by", ", ".join(pending.approved_by)),
             ("rejected by", ", ".join(pending.rejected_by)),
             ("answered by", pending.answered_by),
@@ -221,10 +221,6 @@ def _need(need: Requirement) -> str:
     many = f"{need.quorum} of " if need.quorum > 1 else ""
     second = f", {need.escalate_to} too after a while" if need.escalate_to else ""
     return f"{many}{need.group}{second}: {need.reason} ({need.policy_id})"
-
-
-def _second(pending: Pending) -> bool:
-    return any(need.escalate_to for need in pending.needs)
 
 
 def _print_decided(session: Session, pending: Pending) -> int:

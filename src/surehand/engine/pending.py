@@ -55,7 +55,13 @@ class Pending(msgspec.Struct, frozen=True, kw_only=True):
 
 def is_escalated(s: Services, approval: Approval) -> bool:
     """Whether nobody has decided a question for so long that the groups for escalation count. Nothing else changes."""
-    return s.clock.now_us() - approval.created_us >= int(s.limits.escalate_after_s * 1_000_000)
+    if not any(need.escalate_to for need in approval.needs):
+        return False
+    return s.clock.now_us() - _seen(s, approval).asked_us >= int(s.limits.escalate_after_s * 1_000_000)
+
+
+def _seen(s: Services, approval: Approval) -> Shown:
+    return unseal_json(s, approval.shown, Shown, tenant=approval.tenant, call_id=approval.call_id, what="shown")
 
 
 def shown(s: Services, approval: Approval) -> Pending:
@@ -64,7 +70,7 @@ def shown(s: Services, approval: Approval) -> Pending:
     Raises:
         StoreError: What was shown was changed since.
     """
-    seen = unseal_json(s, approval.shown, Shown, tenant=approval.tenant, call_id=approval.call_id, what="shown")
+    seen = _seen(s, approval)
     by = {
         verdict: tuple(vote.approver for vote in approval.votes if vote.verdict == verdict)
         for verdict in ("approve", "reject", "answer")

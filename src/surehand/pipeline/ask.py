@@ -35,6 +35,7 @@ def ask(p: Passage, s: Services, needs: tuple[Requirement, ...], *, now_us: int)
         revision=1 if p.edit is None else p.edit.revision,
         edited_by="" if p.edit is None else p.edit.by,
         edit_reason="" if p.edit is None else p.edit.reason,
+        asked_us=now_us,
     )
     return Approval(
         approval_id=new_id("apr"),

@@ -62,6 +62,8 @@ def _counted_here(p: Passage, s: Services, stored: Approval, needs: tuple[Requir
         own = vote.approver == p.caller.id
         if vote.seal != vote_seal(s, stored, vote) or any((group == SELF) != own for group in vote.groups):
             return False
+        if p.caller.id in vote.acts_for.values():
+            return False
     return is_met(needs, stored.votes)
 
 
