@@ -19,7 +19,7 @@ PLANS = {
     "orphans": (statements.orphans, "surehand_calls_running", "surehand_workers_pkey"),
     "running": (statements.running_of, "surehand_calls_running"),
     "count": (statements.count_open_approvals, "surehand_approvals_by_status"),
-    "deputy": (revision_statements.list_delegations(True), "surehand_delegations_by_deputy"),
+    "deputy": (revision_statements.list_delegations("deputy"), "surehand_delegations_by_deputy"),
     "reminder": (revision_statements.find_reminder, "surehand_reminders_pkey"),
     "setting": (statements.get_setting, "surehand_settings_pkey"),
     "take": (statements.take_run, "surehand_runs_pkey"),

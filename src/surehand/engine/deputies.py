@@ -74,7 +74,6 @@ async def delegate(s: Services, to: str, until: datetime, by: Caller) -> Deputy:
 
 async def dismiss(s: Services, delegation_id: str, by: Caller) -> None:
     """See `Approvals.dismiss`."""
-    found = [one for one in await _all(s, by.tenant) if delegation_id == one.delegation_id and one.principal == by.id]
     row = record_row(
         s,
         "approval.delegated",
@@ -85,24 +84,24 @@ async def dismiss(s: Services, delegation_id: str, by: Caller) -> None:
         status="dismissed",
         by=by.id,
     )
-    if not found or not await s.store.undelegate(by.tenant, delegation_id, [row]):
+    if not await s.store.undelegate(by.tenant, delegation_id, by.id, [row]):
         raise ApprovalError("not_found", f"{by.id} has named no deputy as {delegation_id!r}")
 
 
 async def deputies(s: Services, by: Caller) -> list[Deputy]:
     """See `Approvals.deputies`."""
+    now_us = s.clock.now_us()
+    named = await s.store.list_delegations(by.tenant, by.id, "principal", now_us=now_us)
+    taken = await s.store.list_delegations(by.tenant, by.id, "deputy", now_us=now_us)
     fields = Deputy.__struct_fields__
-    return [
-        Deputy(**{name: getattr(one, name) for name in fields})
-        for one in await _all(s, by.tenant)
-        if by.id in (one.principal, one.deputy)
-    ]
+    both = sorted([*named, *taken], key=lambda one: one.created_us)
+    return [Deputy(**{name: getattr(one, name) for name in fields}) for one in both]
 
 
 async def principals_of(s: Services, deputy: Caller) -> tuple[Caller, ...]:
     """Whose deputy somebody is now, each as they are now. Of what was written into the database, nothing counts."""
     now_us = s.clock.now_us()
-    found = await s.store.list_delegations(deputy.tenant, now_us=now_us, deputy=deputy.id)
+    found = await s.store.list_delegations(deputy.tenant, deputy.id, "deputy", now_us=now_us)
     principals: dict[str, Caller] = {}
     for one in found:
         try:
@@ -114,7 +113,3 @@ async def principals_of(s: Services, deputy: Caller) -> tuple[Caller, ...]:
             if today is not None and today.same_person(named.principal):
                 principals[today.id] = today
     return tuple(principals.values())
-
-
-async def _all(s: Services, tenant: str) -> list[Delegation]:
-    return await s.store.list_delegations(tenant, now_us=s.clock.now_us())

@@ -7,6 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from ..approval import Approval, Counted, count, seats_of
+from ..audit import AuditRow
 from ..call import ToolResult
 from ..errors import ToolError, tool_error
 from ..ledger import effect_key
@@ -77,8 +78,23 @@ async def replace(p: Passage, s: Services, by: Editor) -> Approval | ToolError |
         approval_id=approval.approval_id,
         digest=approval.digest,
     )
-    before = redactor_of(p, s).summary(stored.arguments, p.spec.parameters)
-    row = trace(
+    done = await s.store.revise(
+        Revision(
+            approval_id=by.approval.approval_id,
+            digest=by.approval.digest,
+            record=p.record,
+            approval=approval,
+            audit=(_row(p, s, by, stored.arguments, approval),),
+            now_us=now_us,
+        )
+    )
+    return done if isinstance(done, Existing) else approval if done else None
+
+
+def _row(p: Passage, s: Services, by: Editor, before: dict[str, Any], approval: Approval) -> AuditRow:
+    assert p.edit is not None
+    assert p.record is not None
+    return trace(
         p,
         s,
         "approval.edited",
@@ -88,22 +104,11 @@ async def replace(p: Passage, s: Services, by: Editor) -> Approval | ToolError |
         revision=p.edit.revision,
         replaces=by.approval.approval_id,
         replaces_digest=by.approval.digest,
-        before=before,
-        changed=_changed(stored.arguments, p.arguments),
+        before=redactor_of(p, s).summary(before, p.spec.parameters),
+        changed=_changed(before, p.arguments),
         voided=[vote.approver for vote in by.approval.votes],
         shown_hash=approval.shown_hash,
     )
-    done = await s.store.revise(
-        Revision(
-            approval_id=by.approval.approval_id,
-            digest=by.approval.digest,
-            record=p.record,
-            approval=approval,
-            audit=(row,),
-            now_us=now_us,
-        )
-    )
-    return done if isinstance(done, Existing) else approval if done else None
 
 
 def _question(p: Passage, s: Services, by: Editor, now_us: int) -> Approval:

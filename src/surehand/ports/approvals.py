@@ -58,14 +58,14 @@ class ApprovalStore(Protocol):
         """Keeps it; forgets those of the tenant that are over by `created_us`. `False`: the principal has `most`."""
         ...
 
-    def undelegate(self, tenant: str, delegation_id: str, audit: Sequence[AuditRow]) -> Awaitable[bool]:
-        """Ends one; `False` if there is none."""
+    def undelegate(self, tenant: str, delegation_id: str, principal: str, audit: Sequence[AuditRow]) -> Awaitable[bool]:
+        """Ends one of a principal's; `False` if there is none."""
         ...
 
     async def list_delegations(
-        self, tenant: str, *, now_us: int, deputy: str | None = None, limit: int = 1000
+        self, tenant: str, person: str, side: Literal["principal", "deputy"], *, now_us: int, limit: int = 1000
     ) -> list[Delegation]:
-        """Those that hold now, oldest first."""
+        """Those that hold now and of which somebody is that side, oldest first."""
         ...
 
     async def due_approvals(self, due: Due, *, before_us: int, limit: int = 100) -> list[Approval]:

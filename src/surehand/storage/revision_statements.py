@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import BigInteger, Integer, Table, Text, bindparam, delete, func, insert, literal_column, select, update
 
@@ -63,21 +63,25 @@ count_delegations = Statement(
 )
 end_delegation = Statement(
     delete(delegations).where(
-        delegations.c.tenant == _text("tenant"), delegations.c.delegation_id == _text("delegation_id")
+        delegations.c.tenant == _text("tenant"),
+        delegations.c.delegation_id == _text("delegation_id"),
+        delegations.c.principal == _text("principal"),
     )
 )
 
 
 @cache
-def list_delegations(of_deputy: bool) -> Statement:
-    """Those of a tenant that hold, perhaps of one deputy."""
-    found = select(*delegations.c).where(
-        delegations.c.tenant == _text("tenant"), delegations.c.until_us > _number("now_us")
-    )
-    if of_deputy:
-        found = found.where(delegations.c.deputy == _text("deputy"))
+def list_delegations(side: Literal["principal", "deputy"]) -> Statement:
+    """Those that hold and of which somebody is one side."""
     return Statement(
-        found.order_by(delegations.c.created_us, delegations.c.delegation_id).limit(bindparam("limit", type_=Integer))
+        select(*delegations.c)
+        .where(
+            delegations.c.tenant == _text("tenant"),
+            delegations.c[side] == _text("person"),
+            delegations.c.until_us > _number("now_us"),
+        )
+        .order_by(delegations.c.created_us, delegations.c.delegation_id)
+        .limit(bindparam("limit", type_=Integer))
     )
 
 

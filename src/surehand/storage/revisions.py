@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -80,18 +81,21 @@ def delegate(tx: Tx, delegation: Delegation, audit: Sequence[AuditRow], most: in
     return True
 
 
-def undelegate(tx: Tx, tenant: str, delegation_id: str, audit: Sequence[AuditRow]) -> bool:
+def undelegate(tx: Tx, tenant: str, delegation_id: str, principal: str, audit: Sequence[AuditRow]) -> bool:
     """`ApprovalStore.undelegate`."""
-    if not tx.change(revision_statements.end_delegation, {"tenant": tenant, "delegation_id": delegation_id}):
+    one = {"tenant": tenant, "delegation_id": delegation_id, "principal": principal}
+    if not tx.change(revision_statements.end_delegation, one):
         return False
     record(tx, audit)
     return True
 
 
-def list_delegations(tx: Tx, tenant: str, now_us: int, deputy: str | None, limit: int) -> list[Delegation]:
+def list_delegations(
+    tx: Tx, tenant: str, person: str, side: Literal["principal", "deputy"], now_us: int, limit: int
+) -> list[Delegation]:
     """`ApprovalStore.list_delegations`."""
-    values = {"tenant": tenant, "now_us": now_us, "deputy": deputy, "limit": limit}
-    rows = tx.rows(revision_statements.list_delegations(deputy is not None), values)
+    values = {"tenant": tenant, "now_us": now_us, "person": person, "limit": limit}
+    rows = tx.rows(revision_statements.list_delegations(side), values)
     return [Delegation(**dict(zip(Delegation.__struct_fields__, row, strict=True))) for row in rows]
 
 

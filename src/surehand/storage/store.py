@@ -235,15 +235,15 @@ class SqlStore:
         """See `ports.ApprovalStore`."""
         return self._write(lambda tx: revisions.delegate(tx, delegation, audit, most))
 
-    def undelegate(self, tenant: str, delegation_id: str, audit: Sequence[AuditRow]) -> Awaitable[bool]:
+    def undelegate(self, tenant: str, delegation_id: str, principal: str, audit: Sequence[AuditRow]) -> Awaitable[bool]:
         """See `ports.ApprovalStore`."""
-        return self._write(lambda tx: revisions.undelegate(tx, tenant, delegation_id, audit))
+        return self._write(lambda tx: revisions.undelegate(tx, tenant, delegation_id, principal, audit))
 
     async def list_delegations(
-        self, tenant: str, *, now_us: int, deputy: str | None = None, limit: int = 1000
+        self, tenant: str, person: str, side: Literal["principal", "deputy"], *, now_us: int, limit: int = 1000
     ) -> list[Delegation]:
         """See `ports.ApprovalStore`."""
-        return await self._read(lambda tx: revisions.list_delegations(tx, tenant, now_us, deputy, limit))
+        return await self._read(lambda tx: revisions.list_delegations(tx, tenant, person, side, now_us, limit))
 
     async def due_approvals(self, due: Due, *, before_us: int, limit: int = 100) -> list[Approval]:
         """See `ports.ApprovalStore`."""

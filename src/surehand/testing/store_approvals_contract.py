@@ -164,25 +164,23 @@ class DeputyContract:
         assert not await store.delegate(delegation(3), [fact("too many")], most=2)
         assert await store.delegate(delegation(4, tenant="other"), [], most=2)
         assert await store.delegate(delegation(5, principal="ben", deputy="p1"), [], most=2)
-        listed = await store.list_delegations("acme", now_us=NOW_US)
-        assert listed == [
-            delegation(1),
-            delegation(2, until_us=NOW_US + 50),
-            delegation(5, principal="ben", deputy="p1"),
-        ]
-        of_one = await store.list_delegations("acme", now_us=NOW_US + 50, deputy="p1", limit=1)
-        assert [one.delegation_id for one in of_one] == ["d1"]
-        assert await store.list_delegations("acme", now_us=NOW_US + 50, deputy="p2") == []
+        listed = await store.list_delegations("acme", "ann", "principal", now_us=NOW_US)
+        assert listed == [delegation(1), delegation(2, until_us=NOW_US + 50)]
+        of_one = await store.list_delegations("acme", "p1", "deputy", now_us=NOW_US + 50)
+        assert [one.delegation_id for one in of_one] == ["d1", "d5"]
+        assert await store.list_delegations("acme", "p1", "deputy", now_us=NOW_US, limit=1) == listed[:1]
+        assert await store.list_delegations("acme", "p2", "deputy", now_us=NOW_US + 50) == []
         assert await store.delegate(delegation(60), [], most=2)  # the one that is over made room
         assert [row.row_id for row in await store.list_audit("acme")] == ["named"]
 
     async def test_a_deputy_is_dismissed_once(self, store: Store) -> None:
         """In the principal's tenant only."""
         await store.delegate(delegation(1), [], most=2)
-        assert not await store.undelegate("other", "d1", [fact("1", tenant="other")])
-        done = await asyncio.gather(*(store.undelegate("acme", "d1", [fact(f"{n}")]) for n in range(4)))
+        assert not await store.undelegate("other", "d1", "ann", [fact("1", tenant="other")])
+        assert not await store.undelegate("acme", "d1", "p1", [fact("1")])
+        done = await asyncio.gather(*(store.undelegate("acme", "d1", "ann", [fact(f"{n}")]) for n in range(4)))
         assert done.count(True) == 1
-        assert await store.list_delegations("acme", now_us=NOW_US) == []
+        assert await store.list_delegations("acme", "ann", "principal", now_us=NOW_US) == []
         assert len(await store.list_audit("acme")) == 1
         assert await store.list_audit("other") == []
 
