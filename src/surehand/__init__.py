@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .approval import Approval
     from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
     from .compose import open_engine, open_project, policy_rows
-    from .engine import Engine, Grantee, GrantInfo, Pending, RunInfo
+    from .engine import Deputy, Engine, Grantee, GrantInfo, Pending, RunInfo
     from .errors import (
         ApprovalError,
         AuditError,
@@ -68,7 +68,7 @@ _HOME = {
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
     "compose": ("open_engine", "open_project", "policy_rows"),
-    "engine": ("Engine", "GrantInfo", "Grantee", "Pending", "RunInfo"),
+    "engine": ("Deputy", "Engine", "GrantInfo", "Grantee", "Pending", "RunInfo"),
     "errors": (
         "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
         "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError",
@@ -96,15 +96,15 @@ _HOME = {
 __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
-    "ConfigError", "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "GrantInfo", "Grantee",
-    "Injected", "Interceptor", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError",
-    "NotDone", "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema",
-    "Pending", "PolicyError", "PolicySource", "Proposed", "Registry", "RegistryError", "Replay", "Requirement",
-    "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Secret", "Settings", "Shadow",
-    "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage", "Tool",
-    "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable", "UserMessage", "ViewEntry",
-    "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model", "policy_rows", "raw_tool",
-    "read_project", "replay_policies", "run", "shadow_report", "tool",
+    "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine", "Event", "Export", "GrantInfo",
+    "Grantee", "Injected", "Interceptor", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify",
+    "NotAllowedError", "NotDone", "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter",
+    "ParameterSchema", "Pending", "PolicyError", "PolicySource", "Proposed", "Registry", "RegistryError", "Replay",
+    "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Secret", "Settings",
+    "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage",
+    "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable", "UserMessage",
+    "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model", "policy_rows",
+    "raw_tool", "read_project", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

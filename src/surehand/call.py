@@ -73,8 +73,13 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: tuple[Artifact, ...] = ()
     error: ToolError | None = None
     is_error: bool = False
-    """True for every status but `ok` and `pending`, and for an effect whose output had to be withheld."""
+    """True for every status but `ok` and `pending`, and for an effect whose output had to be withheld; not for an
+    answer that a person gave instead."""
     approval_id: str | None = None
+    answered_by: str | None = None
+    """The person who gave this result instead of the tool, which did not run."""
+    edited_by: str | None = None
+    """The person who changed the arguments before the call ran; the content says which."""
     replayed: bool = False
     """Whether this is the stored result of an earlier identical call."""
     display: str = ""

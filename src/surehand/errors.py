@@ -146,7 +146,8 @@ class ApprovalError(SurehandError):
     """A decision is refused; nothing changed.
 
     Attributes:
-        code: `not_found`, `not_a_decision`, `already_decided`, `not_entitled`, `expired`, `mismatch`, `not_grantable`.
+        code: `not_found`, `not_a_decision`, `already_decided`, `not_entitled`, `expired`, `mismatch`; of an edit, an
+            answer or a delegation also `denied`, `invalid`, `conflict`, `unavailable`; of a grant `not_grantable`.
     """
 
     def __init__(self, code: str, message: str) -> None:

@@ -42,6 +42,11 @@ class Limits:
     cancel_grace_s: float = 0.2
     """How long a cancelled async handler may clean up before it is given up."""
     approval_ttl_s: float = 86_400.0
+    remind_after_s: float = 14_400.0
+    """When a question that nobody has decided is told again, once."""
+    escalate_after_s: float = 43_200.0
+    """When the group that a policy names for escalation may answer too."""
+    preview_timeout_s: float = 5.0
     open_approvals: int = 10_000
     """Questions of one tenant that wait for people; more are refused."""
     grant_ttl_s: float = 90 * 86_400.0

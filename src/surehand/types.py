@@ -137,6 +137,8 @@ class Requirement(msgspec.Struct, frozen=True, kw_only=True):
     """sha256 of the policy's text: a changed policy is another question."""
     quorum: int = 1
     """How many distinct people of the group must say yes."""
+    escalate_to: str = ""
+    """A role whose yes counts for the group too once nobody has answered for `Limits.escalate_after_s`; empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

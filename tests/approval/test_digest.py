@@ -41,6 +41,8 @@ def of(**changes: Any) -> str:
         {"needs": ()},
         {"needs": (msgspec.structs.replace(NEED, group="legal"),)},
         {"needs": (msgspec.structs.replace(NEED, policy_hash="other"),)},
+        {"needs": (msgspec.structs.replace(NEED, quorum=2),)},
+        {"needs": (msgspec.structs.replace(NEED, escalate_to="board"),)},
         {"idempotency_key": "k2"},
         {"idempotency_key": ""},
     ],

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from surehand.approval import Approval, Counted, Refused, Vote, count, is_met
+from surehand.approval import Approval, Counted, Progress, Refused, Vote, count, is_met, progress
 from surehand.types import SELF, Caller, Requirement
 
 
@@ -113,3 +113,65 @@ def test_when_it_is_too_late(approval: Approval, now_us: int, code: str) -> None
 )
 def test_what_counts_as_a_yes(groups: list[str], votes: list[Vote], met: bool) -> None:
     assert is_met(tuple(map(need, groups)), tuple(votes)) is met
+
+
+def needs_two(**fields: Any) -> Approval:
+    two = Requirement(policy_id="p", group="finance", reason="why", policy_hash="h", quorum=2, escalate_to="board")
+    return asked(needs=(two,), **fields)
+
+
+def told(approval: Approval, voter: Caller, **given: Any) -> str:
+    counted = count(approval, voter, "approve", reason="", now_us=1, **given)
+    return counted.status if isinstance(counted, Counted) else counted.code
+
+
+BOB, CAROL, DORA = person("bob", "finance"), person("carol", "finance"), person("dora")
+
+
+@pytest.mark.parametrize(
+    ("votes", "voter", "principals", "escalated", "comes_to"),
+    [
+        pytest.param([], BOB, [], False, "open", id="one-of-two"),
+        pytest.param([vote("bob", "finance")], CAROL, [], False, "approved", id="two-people"),
+        pytest.param([vote("bob", "finance")], BOB, [], False, "already_decided", id="the-same-twice"),
+        pytest.param([vote("bob", "finance")], person("alice", "finance"), [], False, "not_entitled", id="requester"),
+        pytest.param([vote("bob", "finance")], DORA, [CAROL], False, "approved", id="a-deputy"),
+        pytest.param([vote("bob", "finance")], DORA, [BOB], False, "open", id="a-deputy-of-who-has-answered"),
+        pytest.param([vote("bob", "finance")], DORA, [BOB, CAROL], False, "approved", id="a-deputy-of-two"),
+        pytest.param(
+            [], person("dora", "finance"), [BOB, CAROL], False, "open", id="a-deputy-in-the-group-counts-once"
+        ),
+        pytest.param([], DORA, [person("alice", "finance")], False, "not_entitled", id="a-deputy-of-the-requester"),
+        pytest.param([], person("alice"), [BOB], False, "not_entitled", id="the-requester-as-deputy"),
+        pytest.param([], DORA, [person("x", "clerk")], False, "not_entitled", id="a-deputy-of-another-group"),
+        pytest.param([], person("z", "board"), [], False, "not_entitled", id="the-second-group-too-early"),
+        pytest.param([vote("bob", "finance")], person("z", "board"), [], True, "approved", id="escalated"),
+        pytest.param([vote("bob", "finance")], DORA, [person("z", "board")], True, "approved", id="escalated-deputy"),
+        pytest.param([], person("alice", "board"), [], True, "not_entitled", id="escalated-to-the-requester"),
+    ],
+)
+def test_two_of_a_group(
+    votes: list[Vote], voter: Caller, principals: list[Caller], escalated: bool, comes_to: str
+) -> None:
+    assert told(needs_two(votes=tuple(votes)), voter, principals=principals, escalated=escalated) == comes_to
+
+
+def test_a_deputy_is_noted_with_whom_they_stand_for() -> None:
+    counted = count(needs_two(), DORA, "approve", reason="", now_us=1, principals=[BOB])
+    assert isinstance(counted, Counted)
+    assert (counted.vote.groups, counted.vote.acts_for) == (("finance",), {"finance": "bob"})
+    after = (counted.vote, vote("bob", "finance"))
+    assert not is_met(needs_two().needs, after)
+    assert progress(needs_two().needs, after) == (Progress(group="finance", have=1, need=2),)
+
+
+def test_whoever_stands_in_for_a_group_does_so_for_every_policy_that_asks_it() -> None:
+    twice = asked(needs=(*needs_two().needs, need("finance")))
+    assert told(twice, person("z", "board"), escalated=True) == "not_entitled"
+
+
+def test_an_answer_ends_the_question() -> None:
+    counted = answer(needs_two(), BOB, "answer")
+    assert isinstance(counted, Counted)
+    assert counted.status == "answered"
+    assert not is_met(needs_two().needs, (vote("bob", "finance"), vote("carol", "finance", verdict="answer")))

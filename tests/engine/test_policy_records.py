@@ -15,6 +15,9 @@ from tests.desk import ASK_FINANCE, Desk, pay_call, pay_tool, until
 OPERATOR = sh.Caller(id="olga", tenant="acme", roles=["operator"])
 
 
+KINDS = {kind for kind in get_args(Kind) if kind.startswith("call.")} | {"approval.decided", "approval.ended"}
+
+
 async def test_every_kind_of_record_names_the_policy_set(desk: Desk, open_desk: Any) -> None:
     gate: list[int] = []
 
@@ -67,8 +70,17 @@ async def test_every_kind_of_record_names_the_policy_set(desk: Desk, open_desk: 
     await open_desk(*tools, **given)
 
     async def all_there() -> bool:
-        return set(get_args(Kind)) <= await kinds()
+        return await kinds() >= KINDS
 
     await until(all_there)
     sets = {json.loads(row.body).get("policy_set") for row in await engine.services.store.list_audit("acme")}
     assert sets == {engine.policies.digest}
+
+
+async def test_a_policy_names_who_answers_when_nobody_does(desk: Desk, open_desk: Any) -> None:
+    """The second role is part of the question, and is shown."""
+    policy = ASK_FINANCE.replace('@approvers("finance")', '@approvers("finance") @escalate("director")')
+    engine = await open_desk(pay_tool(desk), policies=policy)
+    waiting = await engine.call(pay_call(amount=20_000), desk.alice)
+    shown = await engine.approvals.get(waiting.approval_id, by=desk.alice)
+    assert [(need.group, need.escalate_to) for need in shown.needs] == [("finance", "director")]

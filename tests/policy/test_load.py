@@ -35,6 +35,9 @@ ASKS = '@approvers("finance")'
         (forbid("surehand.hihg"), "replaces no built-in policy"),
         (forbid("a", notes='@quota("2")'), "the annotation @quota has no meaning here"),
         (forbid("a", notes='@quorum("2")'), "@quorum without @approvers counts nobody"),
+        (forbid("a", notes='@escalate("boss")'), "@escalate goes beside roles that are asked"),
+        (forbid("a", notes='@approvers("finance") @escalate("a, b")'), '@escalate("a, b") names no role'),
+        (forbid("a", notes='@approvers("finance") @escalate("self")'), '@escalate("self") names no role'),
         (forbid("a", notes='@approvers("self") @quorum("2")'), "self is one: ask self in a policy of its own"),
         (forbid("a", notes='@approvers("finance, self") @quorum("2")'), "self is one"),
         *(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surehand.storage import grants_statements, open_store, statements
+from surehand.storage import grants_statements, open_store, revision_statements, statements
 from surehand.storage.tx import Statement
 
 PLANS = {
@@ -19,6 +19,8 @@ PLANS = {
     "orphans": (statements.orphans, "surehand_calls_running", "surehand_workers_pkey"),
     "running": (statements.running_of, "surehand_calls_running"),
     "count": (statements.count_open_approvals, "surehand_approvals_by_status"),
+    "deputy": (revision_statements.list_delegations("deputy"), "surehand_delegations_by_deputy"),
+    "reminder": (revision_statements.find_reminder, "surehand_reminders_pkey"),
     "setting": (statements.get_setting, "surehand_settings_pkey"),
     "grant": (grants_statements.get_grant, "surehand_grants_pkey"),
     "grant-lock": (grants_statements.lock_usable, "surehand_grants_pkey"),

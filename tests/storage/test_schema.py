@@ -15,7 +15,7 @@ from sqlalchemy.pool import StaticPool
 from surehand.approval import Approval, Grant
 from surehand.audit import AuditRow, Checkpoint
 from surehand.ledger import CallRecord
-from surehand.ports import RunRecord, StoredEvent, TurnRecord
+from surehand.ports import Delegation, RunRecord, StoredEvent, TurnRecord
 from surehand.storage import open_store, schema, tables
 
 
@@ -82,6 +82,7 @@ def test_migrations_make_the_same_indexes(engine: Engine) -> None:
         (tables.turns, TurnRecord, ()),
         (tables.run_events, StoredEvent, ()),
         (tables.grants, Grant, ()),
+        (tables.delegations, Delegation, ()),
     ],
 )
 def test_columns_are_the_fields_in_their_order(table: tables.Table, record: type, beside: tuple[str, ...]) -> None:

@@ -19,7 +19,15 @@ from surehand.testing.store_run_contract import event, everything, run, saving, 
 
 FIRST = "0001"
 NEWEST = schema.HEAD
-NEW = {"surehand_runs", "surehand_turns", "surehand_run_events", "surehand_settings", "surehand_grants"}
+NEW = {
+    "surehand_runs",
+    "surehand_turns",
+    "surehand_run_events",
+    "surehand_settings",
+    "surehand_delegations",
+    "surehand_reminders",
+    "surehand_grants",
+}
 """Tables that came later."""
 
 

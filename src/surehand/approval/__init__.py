@@ -2,7 +2,20 @@
 
 from .digest import digest
 from .grant import Condition, Grant, Terms, conditions, is_bound_to, lifts, matches, may_lift
-from .record import Approval, ApprovalStatus, Counted, Refused, Shown, Verdict, Vote, count, is_met
+from .record import (
+    Approval,
+    ApprovalStatus,
+    Counted,
+    Progress,
+    Refused,
+    Shown,
+    Verdict,
+    Vote,
+    count,
+    is_met,
+    progress,
+    seats_of,
+)
 
 __all__ = [
     "Approval",
@@ -10,6 +23,7 @@ __all__ = [
     "Condition",
     "Counted",
     "Grant",
+    "Progress",
     "Refused",
     "Shown",
     "Terms",
@@ -23,4 +37,6 @@ __all__ = [
     "lifts",
     "matches",
     "may_lift",
+    "progress",
+    "seats_of",
 ]

@@ -9,7 +9,7 @@ from ..spec import ToolSpec
 from ..spec.hashes import content_hash
 from ..types import Caller, Requirement
 
-SCHEME = 2
+SCHEME = 3
 """Raised when what the digest covers changes, so that old approvals never match by accident."""
 
 
@@ -44,6 +44,8 @@ def digest(
             "caller": caller.id,
             "agent": caller.agent,
             "environment": caller.environment,
-            "policies": sorted([need.policy_id, need.group, need.policy_hash] for need in needs),
+            "policies": sorted(
+                [need.policy_id, need.group, need.policy_hash, need.quorum, need.escalate_to] for need in needs
+            ),
         }
     )

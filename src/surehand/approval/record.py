@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import msgspec
 
 from ..types import SELF, Caller, Requirement
 
-ApprovalStatus = Literal["open", "approved", "rejected", "expired", "consumed", "stale"]
-Verdict = Literal["approve", "reject"]
+ApprovalStatus = Literal[
+    "open", "approved", "rejected", "answered", "withdrawn", "edited", "expired", "consumed", "stale"
+]
+"""`edited`: another question took its place, about the arguments that a person wrote. `stale`: it no longer fits."""
+Verdict = Literal["approve", "reject", "answer"]
+"""`answer`: a person gave the result, and the tool does not run."""
 
 
 class Vote(msgspec.Struct, frozen=True, kw_only=True):
@@ -20,6 +25,8 @@ class Vote(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     groups: tuple[str, ...]
     """The groups that this person counted for when they decided."""
+    acts_for: dict[str, str] = {}
+    """Group -> the member in whose place they counted, as a deputy. Groups that they are in themselves are left out."""
     reason: str
     at_us: int
     seal: str = ""
@@ -60,6 +67,24 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """What the model wrote, where it differs."""
     caller: dict[str, str]
     """Who asks: id, agent, environment."""
+    preview: str | None = None
+    """What the tool says its effect would be."""
+    revision: int = 1
+    """One more for each edit."""
+    edited_by: str = ""
+    """The person who wrote these arguments; empty if the model did."""
+    edit_reason: str = ""
+    asked_us: int = 0
+    """When: escalation counts from here, not from a column that somebody may have changed."""
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far one group is."""
+
+    group: str
+    have: int
+    """Distinct people of the group who said yes; a deputy and whom they stand for are one."""
+    need: int
 
 
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,13 +98,31 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True):
     """A decision that counts, and what the approval becomes by it."""
 
     vote: Vote
-    status: Literal["open", "approved", "rejected"]
+    status: Literal["open", "approved", "rejected", "answered"]
 
 
-def count(approval: Approval, voter: Caller, verdict: Verdict, *, reason: str, now_us: int) -> Counted | Refused:
+def count(
+    approval: Approval,
+    voter: Caller,
+    verdict: Verdict,
+    *,
+    reason: str,
+    now_us: int,
+    principals: Sequence[Caller] = (),
+    escalated: bool = False,
+) -> Counted | Refused:
     """What one person's answer does. Pure; the caller checked the tenant.
 
     One person may count for every group they are in; the requester counts for `self` only; one reject ends it.
+
+    Args:
+        approval: With the votes so far.
+        voter: As they are when they decide.
+        verdict: Their answer.
+        reason: Their words.
+        now_us: The time.
+        principals: Who has named the voter their deputy, as they are now.
+        escalated: Whether the groups that needs name for escalation count.
     """
     if approval.status != "open":
         return Refused(code="already_decided", message=f"approval {approval.approval_id} is already {approval.status}")
@@ -87,34 +130,72 @@ def count(approval: Approval, voter: Caller, verdict: Verdict, *, reason: str, n
         return Refused(code="expired", message=f"approval {approval.approval_id} expired before it was decided")
     if any(vote.approver == voter.id for vote in approval.votes):
         return Refused(code="already_decided", message=f"{voter.id} has already decided {approval.approval_id}")
-    groups = _groups_of(approval, voter)
-    if not groups:
+    seats = seats_of(approval, voter, principals=principals, escalated=escalated)
+    if not seats:
         return Refused(code="not_entitled", message=_not_entitled(approval, voter))
-    vote = Vote(approver=voter.id, verdict=verdict, groups=groups, reason=reason, at_us=now_us)
-    if verdict == "reject":
-        return Counted(vote=vote, status="rejected")
+    vote = Vote(
+        approver=voter.id,
+        verdict=verdict,
+        groups=tuple(sorted(seats)),
+        acts_for={group: seat for group, seat in seats.items() if seat != voter.id},
+        reason=reason,
+        at_us=now_us,
+    )
+    if verdict != "approve":
+        return Counted(vote=vote, status="rejected" if verdict == "reject" else "answered")
     return Counted(vote=vote, status="approved" if is_met(approval.needs, (*approval.votes, vote)) else "open")
 
 
 def is_met(needs: tuple[Requirement, ...], votes: tuple[Vote, ...]) -> bool:
-    """Whether each group said yes and nobody no. Where nobody was asked, or nobody answered, there is no yes."""
-    if not needs or not votes:
+    """Whether enough people of each group said yes and nobody no. Where nobody was asked, or answered, there is no yes.
+
+    A member and whoever stood in for them are one person of that group.
+    """
+    if not needs or not votes or any(vote.verdict != "approve" for vote in votes):
         return False
-    met = {group for vote in votes if vote.verdict == "approve" for group in vote.groups}
-    return all(need.group in met for need in needs) and all(vote.verdict == "approve" for vote in votes)
+    return all(len(_seats(votes, need.group)) >= max(1, need.quorum) for need in needs)
 
 
-def _groups_of(approval: Approval, voter: Caller) -> tuple[str, ...]:
-    requester = voter.id == approval.requester
-    return tuple(
-        sorted(
-            {
-                need.group
-                for need in approval.needs
-                if (requester if need.group == SELF else need.group in voter.roles and not requester)
-            }
-        )
-    )
+def progress(needs: tuple[Requirement, ...], votes: tuple[Vote, ...]) -> tuple[Progress, ...]:
+    """How far each group is, in the order in which they are asked."""
+    wanted: dict[str, int] = {}
+    for need in needs:
+        wanted[need.group] = max(1, need.quorum, wanted.get(need.group, 0))
+    return tuple(Progress(group=group, have=len(_seats(votes, group)), need=most) for group, most in wanted.items())
+
+
+def seats_of(
+    approval: Approval, person: Caller, *, principals: Sequence[Caller] = (), escalated: bool = False
+) -> dict[str, str]:
+    """Group -> whose place in it a person's answer takes: their own, or that of a member whose deputy they are.
+
+    Nobody stands in for the requester, the requester for nobody, and nobody confirms in another's name.
+    """
+    if person.id == approval.requester:
+        return {SELF: person.id} if any(need.group == SELF for need in approval.needs) else {}
+    seats: dict[str, str] = {}
+    for group in {need.group for need in approval.needs} - {SELF}:
+        others = {need.escalate_to if escalated else "" for need in approval.needs if need.group == group}
+        taken = _seats(approval.votes, group)
+        members = [
+            one.id
+            for one in (person, *principals)
+            # With several policies that ask one group, whoever stands in for it must do so for all of them.
+            if one.id != approval.requester and (group in one.roles or others.issubset(one.roles))
+        ]
+        if members:
+            seats[group] = members[0] if members[0] == person.id else _free(members, taken)
+    return seats
+
+
+def _free(members: list[str], taken: set[str]) -> str:
+    return next((member for member in members if member not in taken), members[0])
+
+
+def _seats(votes: tuple[Vote, ...], group: str) -> set[str]:
+    return {
+        vote.acts_for.get(group, vote.approver) for vote in votes if vote.verdict == "approve" and group in vote.groups
+    }
 
 
 def _not_entitled(approval: Approval, voter: Caller) -> str:

@@ -20,15 +20,20 @@ Kind = Literal[
     "call.recovered",
     "call.resolved",
     "approval.decided",
+    "approval.edited",
     "approval.ended",
+    "approval.reminded",
+    "approval.escalated",
+    "approval.delegated",
     "grant.given",
     "grant.used",
     "grant.revoked",
 ]
 """Which step: a question was asked, the intent before an effect, the raw outcome, the result as given, a call
 that never ran, a stored result given again, a completion after its deadline, the work of a dead process found,
-an unknown outcome settled by evidence; a person's answer, an approval that ended without one; a standing answer
-that was given, lifted a question, or was taken back."""
+an unknown outcome settled by evidence; a person's answer, other arguments that a person wrote, an approval that ended
+without an answer, one that nobody decides told again, or given to a second group; a deputy named or dismissed; a
+standing answer that was given, lifted a question, or was taken back."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):

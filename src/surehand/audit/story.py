@@ -11,8 +11,9 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     decision {kind, policies, reasons, requirements, shadow}, policy_set   why it was allowed, denied or asked, and what
                                    policies in shadow mode would have made of it
     key, attempt, started_us, finished_us        the effect
-    approval_id, digest, shown_hash, approver, groups, verdict, reason   a person's answer; `status` is then the
-                                   question's: open, approved or rejected
+    approval_id, digest, shown_hash, approver, groups, acts_for, verdict, reason   a person's answer; `status` is then
+                                   the question's: open, approved, rejected or answered
+    before, changed, replaces, revision, voided  other arguments that a person wrote, and the question they replace
     grant_id, giver                a standing answer that lifted the question, and who gave it
     status, error_code, result_ref, evidence, by   how it ended; who settled it is `by`, or `approver`
 """
@@ -26,7 +27,9 @@ import msgspec
 
 from surehand.errors import RECOVERY, Code
 
+from .facts import list_of, mapping_of, number_of, text_of, texts_of
 from .record import AuditRow
+from .sentences import sentence
 
 Recovery = Literal["not_needed", "wait", "model", "engine", "person", "nobody"]
 """Who can bring the call further: nothing is to be done; it goes on by itself or with an answer; the model with
@@ -110,7 +113,7 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
     if told.row is None:
         raise ValueError("a call without audit rows cannot be explained")
     facts, status = told.facts, told.status
-    decision = _object(facts.get("decision"))
+    decision = mapping_of(facts.get("decision"))
     code = told.code if status not in ("ok", "waiting", "ready", "running") else ""
     if status == "denied" and not code and any(answer.verdict == "reject" for answer in told.answers):
         code = "APPROVAL_REJECTED"
@@ -118,23 +121,23 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
     return CallStory(
         call_id=told.row.call_id or "",
         tenant=told.row.tenant,
-        name=_text(facts, "name"),
-        version=_text(facts, "version"),
-        contract_hash=_text(facts, "contract_hash"),
-        caller=_object(facts.get("caller")),
+        name=text_of(facts, "name"),
+        version=text_of(facts, "version"),
+        contract_hash=text_of(facts, "contract_hash"),
+        caller=mapping_of(facts.get("caller")),
         arguments=facts.get("arguments"),
-        decision=_text(decision, "kind"),
-        policies=_texts(decision.get("policies")),
-        reasons=_texts(decision.get("reasons")),
-        policy_set=_text(facts, "policy_set"),
-        coercions=tuple(_list(facts.get("coercions"))),
-        key=_text(facts, "key"),
-        attempts=_number(facts, "attempt"),
+        decision=text_of(decision, "kind"),
+        policies=texts_of(decision.get("policies")),
+        reasons=texts_of(decision.get("reasons")),
+        policy_set=text_of(facts, "policy_set"),
+        coercions=tuple(list_of(facts.get("coercions"))),
+        key=text_of(facts, "key"),
+        attempts=number_of(facts, "attempt"),
         answers=tuple(told.answers),
         granted=tuple(told.granted),
         status=status,
         error_code=code,
-        result_ref=_text(facts, "result_ref"),
+        result_ref=text_of(facts, "result_ref"),
         effect=told.effect(code),
         recovery=recovery,
         next=following,
@@ -179,15 +182,17 @@ class _Told:
         if row.kind == "approval.decided":
             self.answers.append(_answer(row, said))
         if row.kind == "grant.used":
-            self.granted.append(Granted(grant_id=_text(said, "grant_id"), giver=_text(said, "giver"), at_us=row.at_us))
-        self.steps.append(Step(at_us=row.at_us, kind=row.kind, text=_sentence(row.kind, said)))
+            self.granted.append(
+                Granted(grant_id=text_of(said, "grant_id"), giver=text_of(said, "giver"), at_us=row.at_us)
+            )
+        self.steps.append(Step(at_us=row.at_us, kind=row.kind, text=sentence(row.kind, said)))
         self._keep(row.kind, said)
 
     def _move(self, kind: str, said: dict[str, Any]) -> None:
         self.status = _status(kind, said, self.status)
         if kind in _SETTLES or kind == "approval.ended":
             # A later row that settles the call replaces what an earlier one said, also by saying nothing.
-            self.code = _text(said, "error_code")
+            self.code = text_of(said, "error_code")
         if kind == "call.started":
             self.started, self.died = True, False
         elif kind == "call.recovered":
@@ -198,7 +203,7 @@ class _Told:
                 self.code = self.code or "TOOL_UNAVAILABLE"
 
     def _keep(self, kind: str, said: dict[str, Any]) -> None:
-        own, other = _object(self.facts.get("caller")), _object(said.get("caller"))
+        own, other = mapping_of(self.facts.get("caller")), mapping_of(said.get("caller"))
         beside = kind in _BESIDE
         foreign = bool(own and other) and own.get("id") != other.get("id")
         for name, value in said.items():
@@ -217,73 +222,33 @@ class _Told:
         if self.died and self.status == "error" and not self.by_evidence:
             return "the process that ran it died; its contract says that repeating it does no harm"
         if not self.status and self.steps[-1].kind == "call.replayed":
-            return f"nothing ran for it: the stored result of {_text(self.facts, 'result_ref') or 'a call'} was given"
+            return f"nothing ran for it: the stored result of {text_of(self.facts, 'result_ref') or 'a call'} was given"
         return _effect(self.status, started=self.started and not self.by_evidence, code=code)
 
 
 def _status(kind: str, said: dict[str, Any], before: str) -> str:
     # A replay, a late completion and one answer of several are told, but do not move the call.
     if kind == "approval.ended":
-        return "denied"
+        return "cancelled" if text_of(said, "status") == "cancelled" else "denied"
+    if kind == "approval.edited":
+        return text_of(said, "status") or before
     if kind == "approval.decided":
-        if _text(said, "verdict") == "reject":
-            return "denied"
-        return "ready" if _text(said, "status") == "approved" else before
-    told = _text(said, "status") if kind in _SETTLES or kind in _STATUS else ""
+        verdict = text_of(said, "verdict")
+        if verdict in ("reject", "answer"):
+            return "denied" if verdict == "reject" else "cancelled"
+        return "ready" if text_of(said, "status") == "approved" else before
+    told = text_of(said, "status") if kind in _SETTLES or kind in _STATUS else ""
     return told or _STATUS.get(kind, before)
 
 
 def _answer(row: AuditRow, said: dict[str, Any]) -> Answer:
     return Answer(
-        approval_id=_text(said, "approval_id"),
-        approver=_text(said, "approver"),
-        verdict=_text(said, "verdict"),
-        reason=_text(said, "reason"),
+        approval_id=text_of(said, "approval_id"),
+        approver=text_of(said, "approver"),
+        verdict=text_of(said, "verdict"),
+        reason=text_of(said, "reason"),
         at_us=row.at_us,
     )
-
-
-def _sentence(kind: str, said: dict[str, Any]) -> str:
-    outcome = " ".join(filter(None, (_text(said, "status"), _text(said, "error_code"))))
-    ended = f": {outcome}" if outcome else ""
-    tool = f"{_text(said, 'name')}@{_text(said, 'version')}".strip("@") or "the tool"
-    attempt = f", attempt {said['attempt']}" if _number(said, "attempt") else ""
-    match kind:
-        case "call.waiting":
-            return f"{tool} waits for an answer to {_text(said, 'approval_id') or 'a question'}"
-        case "approval.decided":
-            reason = f": {_text(said, 'reason')}" if _text(said, "reason") else ""
-            return f"{_text(said, 'approver') or 'somebody'} said {_text(said, 'verdict') or '?'}{reason}"
-        case "grant.used":
-            return f"granted by {_text(said, 'giver') or 'somebody'} ({_text(said, 'grant_id')})"
-        case "grant.given":
-            return f"{_text(said, 'giver') or 'somebody'} gave a standing answer, {_text(said, 'grant_id')}"
-        case "call.started":
-            return f"{tool} was about to start{attempt}"
-        case "call.late":
-            return f"the handler came back after its deadline{ended}"
-        case "call.resolved":
-            return _settled(said) + ended
-        case "call.recovered":
-            why = _text(said, "evidence")
-            return f"the process that ran it was found dead{f' ({why})' if why else ''}{ended}"
-        case _:
-            return _SENTENCES.get(kind, kind) + ended
-
-
-def _settled(said: dict[str, Any]) -> str:
-    who = _text(said, "by") or _text(said, "approver")
-    words = _text(said, "evidence")
-    return "settled by evidence" + (f" by {who}" if who else "") + (f": {words}" if words else "")
-
-
-_SENTENCES = {
-    "call.settled": "the handler's outcome was stored",
-    "call.finished": "the result was given",
-    "call.refused": "it was refused and never ran",
-    "call.replayed": "the stored result was given again",
-    "approval.ended": "the question ended without an answer",
-}
 
 
 def _effect(status: str, *, started: bool, code: str) -> str:
@@ -309,13 +274,16 @@ def _next(status: str, code: str, facts: dict[str, Any]) -> tuple[Recovery, str]
         case "ok":
             return "not_needed", "nothing; the same call again is answered with the stored result while its key is kept"
         case "waiting":
-            return "wait", f"somebody who is entitled to has to answer {_text(facts, 'approval_id') or 'the question'}"
+            return (
+                "wait",
+                f"somebody who is entitled to has to answer {text_of(facts, 'approval_id') or 'the question'}",
+            )
         case "ready":
             return "wait", "it was approved; the caller has to resume the call"
         case "running":
             return "wait", "wait; if its process died, recovery finds the call and settles or reports it"
         case "unknown":
-            key = _text(facts, "key")
+            key = text_of(facts, "key")
             look = f" (key {key})" if key else ""
             return "person", f"look in the target system whether it happened{look}, then resolve the call with evidence"
         case _:
@@ -334,28 +302,6 @@ def _after_failure(code: str) -> tuple[Recovery, str]:
 
 def _facts(row: AuditRow) -> dict[str, Any]:
     try:
-        return _object(msgspec.json.decode(row.body))
+        return mapping_of(msgspec.json.decode(row.body))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {"reason": "the row cannot be read; run an audit verify"}
-
-
-def _object(value: object) -> dict[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
-def _text(facts: dict[str, Any], name: str) -> str:
-    value = facts.get(name)
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(item) for item in _list(value))
-
-
-def _number(facts: dict[str, Any], name: str) -> int:
-    value = facts.get(name)
-    return value if isinstance(value, int) else 0

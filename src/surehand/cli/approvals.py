@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from . import amending
 from .arguments import ApprovalId
 from .documents import approval_document
 from .entitled import check_entitled
@@ -19,12 +20,16 @@ from .session import Session
 if TYPE_CHECKING:
     from ..approval import ApprovalStatus
     from ..engine import Engine, Pending
-    from ..types import Caller
+    from ..types import Caller, Requirement
     from .hints import Hint
 
     Decided = tuple[Pending, Hint]
 
 app = typer.Typer(no_args_is_help=True, help="Answer the questions that calls wait for.")
+for _command in (
+    amending.edit, amending.answer, amending.withdraw, amending.delegate, amending.dismiss, amending.deputies,
+):  # fmt: skip
+    app.command(_command.__name__)(_command)
 
 
 class Status(StrEnum):
@@ -33,6 +38,9 @@ class Status(StrEnum):
     OPEN = "open"
     APPROVED = "approved"
     REJECTED = "rejected"
+    ANSWERED = "answered"
+    WITHDRAWN = "withdrawn"
+    EDITED = "edited"
     EXPIRED = "expired"
     CONSUMED = "consumed"
     STALE = "stale"
@@ -47,7 +55,8 @@ def list_(
         typer.Option(
             "--status",
             metavar="STATUS",
-            help="open (the default), approved, rejected, expired, consumed, stale or all; repeat it for several.",
+            help="open (the default), approved, rejected, answered, withdrawn, edited, expired, consumed, stale or "
+            "all; repeat it for several.",
         ),
     ] = None,
 ) -> int:
@@ -176,7 +185,7 @@ def _row(pending: Pending) -> tuple[str, ...]:
         pending.status,
         f"{pending.tool}@{pending.version}",
         pending.requester.get("id", ""),
-        ", ".join(dict.fromkeys(need.group for need in pending.needs)),
+        ", ".join(f"{one.group} {one.have}/{one.need}" for one in pending.progress),
         local_time(pending.expires_us),
     )
 
@@ -190,11 +199,16 @@ def print_question(out: Printer, pending: Pending) -> None:
             ("approval", pending.approval_id),
             ("status", pending.status),
             ("call", pending.call_id),
+            ("revision", f"{pending.revision}, edited by {pending.edited_by}" if pending.edited_by else ""),
+            ("edited because", pending.edit_reason),
             ("tool", f"{pending.tool}@{pending.version}"),
             ("requester", ", ".join([requester.get("id", ""), *named])),
-            *(("needs", f"{need.group}: {need.reason} ({need.policy_id})") for need in pending.needs),
+            *(("needs", _need(need)) for need in pending.needs),
+            *(("has", f"{one.have} of {one.need} of {one.group}") for one in pending.progress),
+            ("escalated", "yes: the second groups may answer too" if pending.escalated else ""),
             ("approved by", ", ".join(pending.approved_by)),
             ("rejected by", ", ".join(pending.rejected_by)),
+            ("answered by", pending.answered_by),
             ("reason", pending.reason),
             ("asked", local_time(pending.created_us)),
             ("expires", local_time(pending.expires_us)),
@@ -211,6 +225,15 @@ def print_question(out: Printer, pending: Pending) -> None:
     if pending.written is not None:
         out.line("what the model wrote:")
         out.value(pending.written)
+    if pending.preview is not None:
+        out.line("what the tool says it would do:")
+        out.block(pending.preview)
+
+
+def _need(need: Requirement) -> str:
+    many = f"{need.quorum} of " if need.quorum > 1 else ""
+    second = f", {need.escalate_to} too after a while" if need.escalate_to else ""
+    return f"{many}{need.group}{second}: {need.reason} ({need.policy_id})"
 
 
 def _print_decided(session: Session, decided: Decided) -> int:

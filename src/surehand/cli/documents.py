@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..approval import Condition
     from ..audit import AuditRow, CallStory, Report
     from ..call import ToolResult
-    from ..engine import GrantInfo, Pending
+    from ..engine import Deputy, GrantInfo, Pending
     from ..ledger import CallRecord
     from ..policy import Policies
     from ..registry import Entry
@@ -82,6 +82,14 @@ def _comparisons(condition: Condition) -> Document:
         told["one_of"] = list(condition.one_of)
     bounds = {"at_most": condition.at_most, "at_least": condition.at_least}
     return {**told, **{name: bound for name, bound in bounds.items() if bound is not None}}
+
+
+def deputy_document(deputy: Deputy) -> Document:
+    """Who stands in for whom."""
+    document: Document = msgspec.to_builtins(deputy)
+    document["created_at"] = utc_time(document.pop("created_us"))
+    document["until"] = utc_time(document.pop("until_us"))
+    return document
 
 
 def record_document(row: AuditRow) -> Document:

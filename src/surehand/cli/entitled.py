@@ -57,13 +57,17 @@ async def check_entitled(engine: Engine, approval_id: str, caller: Caller) -> No
         ApprovalError: It would not: `not_entitled`, `already_decided`, `expired`.
     """
     from ..approval import Refused, count
+    from ..engine.deputies import principals_of
+    from ..engine.pending import is_escalated
     from ..policy import Deny
 
     approval = await engine.services.store.get_approval(caller.tenant, approval_id)
     if approval is None:
         return  # the engine says so
     now_us = engine.services.clock.now_us()
-    counted = count(approval, caller, "approve", reason="", now_us=now_us)
+    principals = await principals_of(engine.services, caller)
+    escalated = is_escalated(engine.services, approval)
+    counted = count(approval, caller, "approve", reason="", now_us=now_us, principals=principals, escalated=escalated)
     if isinstance(counted, Refused):
         raise ApprovalError(counted.code, counted.message)
     spec = _spec(engine, approval)

@@ -1,8 +1,10 @@
 """The face of it all: one object that takes calls and answers for them."""
 
-from .approvals import Approvals, Pending
+from .approvals import Approvals
+from .deputies import Deputy
 from .engine import Engine
 from .grants import Grantee, GrantInfo, Grants
+from .pending import Pending
 from .records import Artifacts, Audit
 from .runs import RunInfo, Runs
 from .sync import SyncEngine
@@ -12,6 +14,7 @@ __all__ = [
     "Approvals",
     "Artifacts",
     "Audit",
+    "Deputy",
     "Engine",
     "GrantInfo",
     "Grantee",

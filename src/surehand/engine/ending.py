@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from ..approval import Approval
-from ..errors import Code
+from ..errors import ApprovalError, Code
 from ..ledger import CallRecord
 from ..pipeline import Services
+from ..pipeline.stored import own_caller
 from ..pipeline.trace import record_row
 from ..ports import Move
+from ..types import Caller
 
 
 async def expire(s: Services, approval: Approval) -> None:
@@ -19,21 +22,37 @@ async def expire(s: Services, approval: Approval) -> None:
         await _end(s, call, approval.approval_id, "expired", to="denied", code="APPROVAL_EXPIRED")
 
 
-async def withdraw(s: Services, call: CallRecord) -> None:
+async def let_go(s: Services, call: CallRecord) -> None:
     """Ends a call that nobody will resume, and its question."""
     if call.approval_id is not None:
-        await _end(s, call, call.approval_id, "stale", to="cancelled", code="CANCELLED")
+        await _end(s, call, call.approval_id, "withdrawn", to="cancelled", code="CANCELLED")
+
+
+async def withdraw(s: Services, approval: Approval, *, by: Caller, reason: str) -> bool:
+    """The requester takes the call back; `False`: it was started, or has ended.
+
+    Raises:
+        ApprovalError: `not_entitled`: it is somebody else's call.
+    """
+    call = await s.store.get_call(approval.tenant, approval.call_id)
+    if call is None or not by.same_person(own_caller(s, call)):
+        raise ApprovalError("not_entitled", f"{by.id} did not ask for this, so they may not withdraw it")
+    if call.status not in ("waiting", "ready") or call.approval_id != approval.approval_id:
+        return False
+    said = {"by": by.id, "reason": reason}
+    return await _end(s, call, approval.approval_id, "withdrawn", to="cancelled", code="CANCELLED", said=said)
 
 
 async def _end(
     s: Services,
     call: CallRecord,
     approval_id: str,
-    ends_as: Literal["expired", "stale"],
+    ends_as: Literal["expired", "withdrawn"],
     *,
     to: Literal["denied", "cancelled"],
     code: Code,
-) -> None:
+    said: Mapping[str, str] = {},
+) -> bool:
     row = record_row(
         s,
         "approval.ended",
@@ -45,10 +64,11 @@ async def _end(
         version=call.version,
         status=ends_as if to == "denied" else to,
         error_code=code,
+        **said,
     )
     waits = call.status in ("waiting", "ready")
     # A call that does not wait any more stays as it is; its question still has to end.
-    await s.store.move(
+    return await s.store.move(
         Move(
             tenant=call.tenant,
             call_id=call.call_id,

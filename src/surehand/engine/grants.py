@@ -112,7 +112,7 @@ class Grants:
         if from_approval is not None and to is None:
             asked = await self._asked(from_approval, by)
         elif to is not None and from_approval is None:
-            asked = self._named(to)
+            asked = self._named(to, by.tenant)
         else:
             raise _not_grantable("say what it is for: from_approval=ID, or to=Grantee(...)")
         needs = self._liftable(asked, by)
@@ -194,10 +194,10 @@ class Grants:
             approval=approval,
         )
 
-    def _named(self, to: Grantee) -> _Asked:
+    def _named(self, to: Grantee, tenant: str) -> _Asked:
         name, _, version = to.tool.partition("@")
         spec = self._entry(name, version or None).tool.spec
-        asking = self._s.world.policies.asking(spec)
+        asking = self._s.world.policies.asking(spec, tenant)
         known = {need.policy_id for need in asking}
         for policy_id in to.policies:
             if policy_id not in known:
@@ -356,7 +356,7 @@ class Grants:
         spec = entry.tool.spec
         if (spec.contract_hash, spec.binding_hash) != (grant.contract_hash, grant.binding_hash):
             return False
-        asking = self._s.world.policies.asking(spec)
+        asking = self._s.world.policies.asking(spec, grant.tenant)
         return all(need.policy_id.startswith("hook:") or need in asking for need in grant.needs)
 
 

@@ -15,6 +15,7 @@ from ..pipeline.trace import late
 from ..pipeline.unknown import recover_one, settle_by_check
 from .ending import expire
 from .heart import Heart
+from .reminding import escalate, remind
 from .run_parts import pay
 from .stopping import stop
 
@@ -88,6 +89,8 @@ class Maintenance:
         await self._guarded("recover", self._recover)
         await self._guarded("stop", self._stop)
         await self._guarded("expire", self._expire)
+        await self._guarded("remind", partial(remind, self._s))
+        await self._guarded("escalate", partial(escalate, self._s))
         await self._guarded("seal", self.seal)
 
     async def _guarded(self, where: str, step: Callable[[], Awaitable[None]]) -> None:

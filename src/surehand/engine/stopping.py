@@ -7,7 +7,7 @@ import asyncio
 from ..errors import SurehandError
 from ..pipeline import Services
 from ..ports import RunRecord, RunSave, StoredEvent
-from .ending import withdraw
+from .ending import let_go
 from .last_turn import ended_elsewhere, last_turn
 from .run_parts import BY_HAND, GAP, last_seq, owe_release, seal, take
 
@@ -68,4 +68,4 @@ async def withdraw_all(s: Services, tenant: str, run_id: str) -> None:
     """Ends the calls of a run that wait for people or were not resumed: nobody will."""
     most = s.limits.open_approvals
     for call in await s.store.list_calls(tenant, statuses=("waiting", "ready"), run_id=run_id, limit=most):
-        await withdraw(s, call)
+        await let_go(s, call)

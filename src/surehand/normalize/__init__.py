@@ -3,6 +3,16 @@
 from . import failures
 from .budget import Unwritable
 from .text import cap, display
-from .value import LIMIT_BYTES, LIMIT_NODES, Value, read_value
+from .value import LIMIT_BYTES, LIMIT_NODES, Value, json_value, read_value
 
-__all__ = ["LIMIT_BYTES", "LIMIT_NODES", "Unwritable", "Value", "cap", "display", "failures", "read_value"]
+__all__ = [
+    "LIMIT_BYTES",
+    "LIMIT_NODES",
+    "Unwritable",
+    "Value",
+    "cap",
+    "display",
+    "failures",
+    "json_value",
+    "read_value",
+]

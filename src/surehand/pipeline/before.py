@@ -77,6 +77,8 @@ def _apply(p: Passage, s: Services, name: str, verdict: Modify | AskPerson) -> S
                     group=group,
                     reason=reason,
                     policy_hash=content_hash([name, group, reason]),
+                    quorum=verdict.quorum,
+                    escalate_to=verdict.escalate_to,
                 )
             )
         return None

@@ -8,11 +8,11 @@ from ..ledger import CallRecord, effect_key, meaning
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Claim, Existing, Move, NotLifted
-from .ask import ask
+from .ask import ask, preview
 from .grants import standing_answers, tell_used, used
 from .passage import Passage, Stop, storable
 from .services import Services
-from .stored import answer, for_reader
+from .stored import answer, for_reader, is_repeat
 from .trace import StoredArguments, seal_json, trace
 from .unknown import recover_one, settle_by_check
 
@@ -37,10 +37,8 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     if len(s.owed) >= s.limits.pending_records:
         return Stop(status="error", error=failures.unavailable(p.spec, "the store is away"))
     for _ in range(_ROUNDS):
-        if asks and not granted and await _too_many_wait(p, s):
-            return p.refuse(
-                "RATE_LIMITED", "Too many questions wait for people already; try again when some are answered."
-            )
+        if asks and not granted and (stop := await _before_asking(p, s)) is not None:
+            return stop
         order = _order(p, s, key, granted)
         ids = [grant.grant_id for grant in granted]
         try:
@@ -62,8 +60,12 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     return p.refuse("TOOL_DUPLICATE_REQUEST", "This call is being settled by another process; ask again.")
 
 
-async def _too_many_wait(p: Passage, s: Services) -> bool:
-    return await s.store.count_open_approvals(p.caller.tenant) >= s.limits.open_approvals
+async def _before_asking(p: Passage, s: Services) -> Stop | None:
+    if await s.store.count_open_approvals(p.caller.tenant) >= s.limits.open_approvals:
+        return p.refuse("RATE_LIMITED", "Too many questions wait for people already; try again when some are answered.")
+    if p.preview is None:
+        await preview(p, s)
+    return None
 
 
 def _order(p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...]) -> Claim:
@@ -126,7 +128,8 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
     """What the call that is already there says; `None` if the claim may be tried again."""
     record = existing.record
     alive = record.owner == s.owner or (existing.owner_silent_us is not None and existing.owner_silent_us < s.lease_us)
-    match meaning(record, args_hash=p.args_hash, owner_alive=alive):
+    asked = record.args_hash if is_repeat(s, record, p.args_hash) else p.args_hash
+    match meaning(record, args_hash=asked, owner_alive=alive):
         case "conflict":
             return _conflict(p, record)
         case "pending":

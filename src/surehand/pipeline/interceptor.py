@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ..call import ToolResult
 from ..errors import ConfigError
 from ..spec import ToolSpec
-from ..types import Caller, group_names
+from ..types import SELF, Caller, group_names
 
 
 def _require(verdict: object, name: str, value: object, kind: type) -> None:
@@ -46,11 +46,21 @@ class AskPerson:
     approvers: str
     """A role, or several with commas: each must say yes."""
     reason: str
+    quorum: int = 1
+    """How many distinct people of each role must say yes; more than one only of roles, never of `self`."""
+    escalate_to: str = ""
+    """A role whose yes counts too once nobody has answered for `Limits.escalate_after_s`."""
 
     def __post_init__(self) -> None:
         _require(self, "approvers", self.approvers, str)
         _require(self, "reason", self.reason, str)
-        group_names(self.approvers)
+        _require(self, "quorum", self.quorum, int)
+        _require(self, "escalate_to", self.escalate_to, str)
+        groups = group_names(self.approvers)
+        if self.quorum < 1 or (self.quorum > 1 and SELF in groups):
+            raise ValueError(f"quorum must be 1 or more, and 1 where the requester confirms, not {self.quorum}")
+        if self.escalate_to and (group_names(self.escalate_to) != (self.escalate_to,) or SELF in groups):
+            raise ValueError(f"escalate_to must be one role, beside roles, not {self.escalate_to!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)

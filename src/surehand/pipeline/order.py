@@ -23,11 +23,15 @@ from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from ..approval import Approval
 from ..call import ToolResult
+from ..errors import ToolError
 from ..policy import Allow
+from ..ports import Existing
 from .authorize import authorize
 from .before import before
 from .claim import claim
+from .edited import Editor, replace
 from .enrich import enrich
 from .execute import execute, fault
 from .parse import parse
@@ -67,6 +71,14 @@ async def carry_on(p: Passage, s: Services, stop: Stop | None = None) -> ToolRes
     """
     stop = stop or await _prepare(p, s)
     return await shape(p, s, await _to_the_end(p, _approved(p, s, stop)))
+
+
+async def revise(p: Passage, s: Services, by: Editor) -> Approval | ToolError | Existing | None:
+    """Asks anew about a waiting call whose arguments a person changed. Nothing runs; see `edited.replace`."""
+    stop = await _prepare(p, s)
+    if stop is not None and stop.error is not None:
+        return stop.error
+    return await replace(p, s, by)
 
 
 async def _prepare(p: Passage, s: Services) -> Stop | None:

@@ -23,13 +23,15 @@ async def outcome_result(p: Passage, s: Services) -> ToolResult:
     assert outcome is not None
     error = outcome.error
     value = outcome.value
-    if value is not None:
+    if value is not None and outcome.answered_by is None:
         error = _check_output(p, value)
     if error is not None or value is None:
         return make_result(p, s, outcome.status, error.message if error else "Done.", error=error)
     redactor = redactor_of(p, s)
     structured = redactor.value(value.structured, p.spec.output_schema)
     text = redactor.text(value.text)
+    if outcome.answered_by is not None:
+        text = f"`{p.spec.name}` was not run. A person answered instead of the tool: {text}"
     artifacts: list[StoredArtifact] = [
         _artifact(p, s, media_type, _without_secrets(redactor, media_type, body))
         for media_type, body in value.attachments
@@ -73,6 +75,7 @@ def make_result(
     error: ToolError | None = None,
 ) -> ToolResult:
     """A result of this call."""
+    answered_by = None if p.outcome is None else p.outcome.answered_by
     return ToolResult(
         call_id=p.call_id if p.record is None else p.record.call_id,
         tool_call_id=p.call.id,
@@ -83,7 +86,8 @@ def make_result(
         structured=structured,
         artifacts=artifacts,
         error=error,
-        is_error=error is not None or status != "ok",
+        is_error=error is not None or (status != "ok" and answered_by is None),
+        answered_by=answered_by,
         approval_id=None if p.record is None else p.record.approval_id,
         display=display_text(p, s),
     )

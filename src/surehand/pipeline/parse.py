@@ -23,5 +23,7 @@ def parse(p: Passage, s: Services) -> Stop | None:
         return p.refuse(
             parsed.code, parsed.message if quotes else "The arguments are not one JSON object; write them anew."
         )
-    p.arguments = p.written = parsed
+    p.arguments = parsed
+    if p.edit is None:
+        p.written = parsed
     return None

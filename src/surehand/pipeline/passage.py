@@ -44,6 +44,24 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     value: Value | None = None
     error: ToolError | None = None
     attempt: int = 1
+    answered_by: str | None = None
+    """The person who gave the value, where the handler never ran."""
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person made of the arguments of a call."""
+
+    by: str
+    """The person's id."""
+    reason: str
+    revision: int
+    """2 for the first edit."""
+    arguments: dict[str, Any]
+    """Instead of what the model wrote: what stages 1 to 5 run on."""
+    before: dict[str, Any]
+    """The validated arguments before anybody edited them."""
+    asked_hash: str
+    """Keyed hash of the arguments that were asked for first: a repeat of the model's call is still this call."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,6 +86,8 @@ class Passage:
     """What the model may write: parsed, then as hooks left it, then coerced and complete."""
     written: dict[str, Any] | None = None
     """What the model wrote, parsed; kept for the approver if it differs."""
+    edit: Edit | None = None
+    """What a person made of it: `call` then holds their arguments, `written` still the model's."""
     coercions: tuple[Coercion, ...] = ()
     # before
     passed: list[Interceptor] = field(default_factory=list["Interceptor"])
@@ -81,6 +101,8 @@ class Passage:
     """Exactly what policies judge, people approve and the handler gets."""
     # 5 authorize
     decision: Decision | None = None
+    preview: str | None = None
+    """What the tool says its effect would be; made when a person is asked."""
     # 6 claim
     idempotency_key: str = ""
     """What the handler is given; stable over repeats of the same effect."""

@@ -14,6 +14,7 @@ from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
 from .before import proposed, run_hook
+from .edited import NOTE_CHARS, noted
 from .events import problem, redactor_of, tell
 from .interceptor import Rewrite, Withhold
 from .output import display_text, make_result, outcome_result
@@ -35,7 +36,7 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
     else:
         made = result = await _outcome(p, s) if stop is None else stopped(p, s, stop)
         if result.status != "pending":
-            result = await _after(p, s, made)
+            result = noted(p, s, await _after(p, s, made))
             # A result of the handler's that nobody touched was redacted and capped when it was made.
             if result is not made or result.error is not None:
                 result = _polished(p, s, result)
@@ -58,6 +59,7 @@ async def _outcome(p: Passage, s: Services) -> ToolResult:
 def _polished(p: Passage, s: Services, result: ToolResult) -> ToolResult:
     """The last look at everything that a model or a person reads: clean, without secrets, within bounds."""
     redactor = redactor_of(p, s)
+    room = s.limits.result_chars + _MARK_CHARS + (0 if p.edit is None else NOTE_CHARS)
     error = result.error
     if error is not None:
         details = cast("dict[str, Any]", redactor.value(error.details))
@@ -65,7 +67,7 @@ def _polished(p: Passage, s: Services, result: ToolResult) -> ToolResult:
         error = msgspec.structs.replace(error, message=message, details=details)
     return msgspec.structs.replace(
         result,
-        content=redactor.polish(result.content, s.limits.result_chars + _MARK_CHARS) or "(empty)",
+        content=redactor.polish(result.content, room) or "(empty)",
         error=error,
         display=redactor.polish(result.display, _DISPLAY_CHARS),
     )

@@ -12,7 +12,7 @@ from ..policy import Ask
 from ..ports import Move
 from ..spec.hashes import content_hash
 from ..types import SELF, Requirement
-from .ask import ask, keyed_digest, vote_seal
+from .ask import ask, keyed_digest, preview, vote_seal
 from .claim import pending
 from .passage import Passage, Stop
 from .services import Services
@@ -51,22 +51,24 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
         return await _ask_again(p, s, needs)
     if keyed_digest(p, s, needs) != stored.digest or s.clock.now_us() >= stored.expires_us:
         return await _end(p, s, _stale(p, "the tool, its arguments, the hooks, the policies or the caller changed"))
-    if not _counted_here(p, s, stored):
+    if not _counted_here(p, s, stored, needs or stored.needs):
         return await _end(p, s, _stale(p, "its answers were not given through an engine that has the keys"))
     return await _start(p, s)
 
 
-def _counted_here(p: Passage, s: Services, stored: Approval) -> bool:
+def _counted_here(p: Passage, s: Services, stored: Approval, needs: tuple[Requirement, ...]) -> bool:
     """Whether the yes comes from votes that an engine with the keys counted, none of them written into the database."""
     for vote in stored.votes:
         own = vote.approver == p.caller.id
         if vote.seal != vote_seal(s, stored, vote) or any((group == SELF) != own for group in vote.groups):
             return False
-    return bool(stored.votes) and bool(stored.needs) and is_met(stored.needs, stored.votes)
+        if p.caller.id in vote.acts_for.values():
+            return False
+    return is_met(needs, stored.votes)
 
 
-def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str]]:
-    return sorted((need.policy_id, need.group, need.policy_hash) for need in needs)
+def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str, int, str]]:
+    return sorted((need.policy_id, need.group, need.policy_hash, need.quorum, need.escalate_to) for need in needs)
 
 
 async def _start(p: Passage, s: Services) -> Stop | None:
@@ -112,6 +114,7 @@ async def _ask_again(p: Passage, s: Services, needs: tuple[Requirement, ...]) ->
     """Policy asks something else now: the old yes does not answer it."""
     record = p.record
     assert record is not None
+    await preview(p, s)
     approval = ask(p, s, needs, now_us=s.clock.now_us())
     await s.store.move(
         Move(

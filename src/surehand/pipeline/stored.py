@@ -29,17 +29,28 @@ def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World
     run = None
     if record.run_id is not None:
         run = RunStep(run_id=record.run_id, turn=record.step_index or 0, position=record.position or 0)
+    arguments = stored.written if stored.edit is None else stored.edit.arguments
     return Passage(
-        call=ToolCall(id=record.tool_call_id, name=record.name, version=record.version, arguments=stored.written),
+        call=ToolCall(id=record.tool_call_id, name=record.name, version=record.version, arguments=arguments),
         caller=caller,
         call_id=record.call_id,
         world=world,
         began_us=s.clock.now_us(),
         run=run,
         record=record,
+        written=stored.written,
+        edit=stored.edit,
         idempotency_key=stored.idempotency_key,
         args_hash=record.args_hash,
     )
+
+
+def is_repeat(s: Services, record: CallRecord, args_hash: str) -> bool:
+    """Whether arguments are those of a stored call: as it would run, or as it was asked for before it was edited."""
+    if record.args_hash == args_hash:
+        return True
+    edit = stored_arguments(s, record).edit
+    return edit is not None and edit.asked_hash == args_hash
 
 
 async def answer(s: Services, record: CallRecord, world: World) -> ToolResult:
@@ -68,6 +79,8 @@ async def _ended(s: Services, record: CallRecord) -> ToolError | None:
         return failures.unknown_of(record.name, record.version, "lost")
     if record.outcome is not None:
         outcome = stored_outcome(s, record)
+        if outcome.answered_by is not None:
+            return failures.cancelled_of(record.name, record.version)
         if outcome.error is not None or outcome.value is None:
             return outcome.error
         return failures.output_withheld(record.name, record.version, "the tool is not there any more to say how")

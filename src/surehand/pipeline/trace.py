@@ -12,7 +12,7 @@ from ..ledger import CallRecord
 from ..policy import Ask, Decision
 from ..types import Caller
 from .events import redactor_of
-from .passage import Outcome, Passage, storable
+from .passage import Edit, Outcome, Passage, storable
 from .services import Services, new_id
 
 T = TypeVar("T")
@@ -31,6 +31,8 @@ class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Who made the call, where nobody can change it."""
     idempotency_key: str
     """What the handler is given."""
+    edit: Edit | None = None
+    """What a person made of them; `arguments` and `final` are then theirs."""
 
 
 def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:

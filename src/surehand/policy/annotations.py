@@ -12,7 +12,7 @@ from ..types import SELF, group_names
 from .syntax import action_names
 
 QUORUM_MAX: Final = 20
-_KNOWN: Final = frozenset({"id", "approvers", "quorum", "mode", "reason", "advice", "description"})
+_KNOWN: Final = frozenset({"id", "approvers", "quorum", "escalate", "mode", "reason", "advice", "description"})
 _WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _ADMINISTRATION: Final = frozenset({"publish", "admin"})
 
@@ -25,6 +25,8 @@ class Notes:
     """Of `@approvers`; empty: nobody can lift it."""
     quorum: int
     """Of `@quorum`: how many distinct people of each group must say yes."""
+    escalate_to: str
+    """Of `@escalate`: the role that counts too after `Limits.escalate_after_s`; empty: none."""
     shadow: bool
     """Of `@mode("shadow")`: it is judged and recorded, and enforces nothing."""
     reason: str
@@ -44,6 +46,7 @@ def read_notes(template: pst.Template, tenant: str | None) -> Notes:
     wrong: list[str] = []
     groups = _groups(template, wrong) if "approvers" in notes else ()
     quorum = _quorum(notes["quorum"], groups, wrong) if "quorum" in notes else 1
+    escalate_to = _escalation(notes["escalate"], groups, wrong) if "escalate" in notes else ""
     shadow = "mode" in notes
     if shadow:
         _check_mode(template, wrong)
@@ -58,6 +61,7 @@ def read_notes(template: pst.Template, tenant: str | None) -> Notes:
     return Notes(
         groups=groups,
         quorum=quorum,
+        escalate_to=escalate_to,
         shadow=shadow,
         reason=f"{reason}; {advice}" if advice else reason,
         wrong=tuple(wrong),
@@ -91,6 +95,18 @@ def _quorum(text: str, groups: tuple[str, ...], wrong: list[str]) -> int:
         return int(text)
     wrong.append(f'@quorum("{text:.40}") is no whole number from 1 to {QUORUM_MAX}; write @quorum("2")')
     return 1
+
+
+def _escalation(text: str, groups: tuple[str, ...], wrong: list[str]) -> str:
+    if not groups or SELF in groups:
+        wrong.append('@escalate goes beside roles that are asked: write @approvers("finance") @escalate("director")')
+    try:
+        if group_names(text) == (text,) and text != SELF:
+            return text
+    except ValueError:
+        pass
+    wrong.append(f'@escalate("{text:.40}") names no role; write one, such as @escalate("director")')
+    return ""
 
 
 def _check_mode(template: pst.Template, wrong: list[str]) -> None:

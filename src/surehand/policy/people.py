@@ -31,7 +31,7 @@ class People:
 def roles_of(rule: Rule) -> set[str]:
     """The roles that a policy names: of principals, and of those whom it asks."""
     named = {uid.id for uid in rule.entities if str(uid.type) == "Role"}
-    return (named | set(rule.groups)) - {SELF}
+    return (named | set(rule.groups) | {rule.escalate_to}) - {SELF, ""}
 
 
 def _tenants_of(rule: Rule) -> set[str]:

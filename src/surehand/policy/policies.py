@@ -209,9 +209,9 @@ class Policies:
         """Whether somebody may approve calls of a tool at all. Whose yes a call needs is in its `Ask`."""
         return self._other("approve", approver, spec, now_ns)
 
-    def asking(self, spec: ToolSpec) -> tuple[Requirement, ...]:
-        """What people may be asked about calls of a tool, whatever its arguments are and whoever calls."""
-        rules = self._slices.target("call", spec).slice.rules
+    def asking(self, spec: ToolSpec, tenant: str) -> tuple[Requirement, ...]:
+        """What people may be asked about a tenant's calls of a tool, whatever its arguments are and whoever calls."""
+        rules = self._slices.target("call", spec, tenant).slice.rules
         return tuple(need for rule in rules.values() for need in rule.requirements)
 
     def may(self, caller: Caller, action: GovernedAction, spec: ToolSpec | None, *, now_ns: int) -> Decision:

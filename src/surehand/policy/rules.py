@@ -43,6 +43,8 @@ class Rule:
     """Whose yes lifts it; empty for a permit and for a forbid that nobody can lift."""
     quorum: int
     """How many distinct people of each group must say yes."""
+    escalate_to: str
+    """The role that counts for each group too when nobody has decided for a while; empty: none."""
     shadow: bool
     """Whether it is judged and recorded only."""
     reason: str
@@ -59,7 +61,14 @@ class Rule:
     def requirements(self) -> tuple[Requirement, ...]:
         """What it asks for when it fires."""
         return tuple(
-            Requirement(policy_id=self.id, group=group, reason=self.reason, policy_hash=self.hash, quorum=self.quorum)
+            Requirement(
+                policy_id=self.id,
+                group=group,
+                reason=self.reason,
+                policy_hash=self.hash,
+                quorum=self.quorum,
+                escalate_to=self.escalate_to,
+            )
             for group in self.groups
         )
 
@@ -137,6 +146,7 @@ def _meaning(source: PolicySource, text: str, template: pst.Template, problems: 
         effect=template.effect,
         groups=notes.groups,
         quorum=notes.quorum,
+        escalate_to=notes.escalate_to,
         shadow=notes.shadow,
         reason=notes.reason,
         hash=sha256(cedar.render(template).encode()).hexdigest(),

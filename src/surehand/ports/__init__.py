@@ -1,23 +1,29 @@
 """Protocols that the edges implement and the pipeline uses."""
 
+from .approvals import ApprovalStore, Delegation, Due, Revision
 from .attendant import Attendant
 from .clock import Clock, SystemClock
+from .existing import Existing
 from .grants import GrantStore, NotLifted
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
-from .store import Ballot, Claim, Existing, Move, Store, StoredArtifact
+from .store import Ballot, Claim, Move, Store, StoredArtifact
 
 __all__ = [
+    "ApprovalStore",
     "AsStored",
     "Attendant",
     "Ballot",
     "CallerResolver",
     "Claim",
     "Clock",
+    "Delegation",
+    "Due",
     "Existing",
     "GrantStore",
     "Move",
     "NotLifted",
+    "Revision",
     "RunRecord",
     "RunSave",
     "RunStatus",

@@ -26,16 +26,10 @@ from ..approval import Approval, ApprovalStatus, Counted, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact, Status
 from ..ledger import CallRecord
+from .approvals import ApprovalStore
+from .existing import Existing
 from .grants import GrantStore, NotLifted
 from .runs import RunStore
-
-
-class Existing(msgspec.Struct, frozen=True, kw_only=True):
-    """A call that is already there under the key of a claim, or as an open unknown of the same arguments."""
-
-    record: CallRecord
-    owner_silent_us: int | None
-    """For how long the process that has it has not said that it is alive; `None` if none has it, or it never did."""
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,7 +95,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, GrantStore, Protocol):
+class Store(RunStore, ApprovalStore, GrantStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:

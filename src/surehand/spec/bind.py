@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..errors import SpecError
-from .tool_spec import Check, Handler, StatusCheck, Tool, ToolSpec, is_async
+from .tool_spec import Check, Handler, Preview, StatusCheck, Tool, ToolSpec, is_async
 
 
 def raw_tool(
@@ -17,6 +17,7 @@ def raw_tool(
     *,
     status_check: StatusCheck | None = None,
     check: Check | None = None,
+    preview: Preview | None = None,
     undo: Handler | None = None,
 ) -> Tool:
     """A tool whose handler takes `(context, json)`, a `CallContext` and the final arguments as JSON, and returns text.
@@ -26,7 +27,7 @@ def raw_tool(
     """
     _require_spec(spec)
     _require_parameters(spec, handler, ["context", "json"], keywords=False)
-    return _tool(spec, handler, raw=True, status_check=status_check, check=check, undo=undo)
+    return _tool(spec, handler, raw=True, status_check=status_check, check=check, preview=preview, undo=undo)
 
 
 def bind_tool(
@@ -35,6 +36,7 @@ def bind_tool(
     *,
     status_check: StatusCheck | None = None,
     check: Check | None = None,
+    preview: Preview | None = None,
     undo: Handler | None = None,
 ) -> Tool:
     """A tool whose handler takes the validated arguments by keyword, as plain JSON values, and the injected ones.
@@ -44,7 +46,7 @@ def bind_tool(
     """
     _require_spec(spec)
     _require_parameters(spec, handler, [*spec.parameters.get("properties", {}), *spec.injected], keywords=True)
-    return _tool(spec, handler, raw=False, status_check=status_check, check=check, undo=undo)
+    return _tool(spec, handler, raw=False, status_check=status_check, check=check, preview=preview, undo=undo)
 
 
 def require_runner(spec: ToolSpec, handler: Handler) -> None:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 from ..types import Idempotency, Risk, Stage
 from .rules import check_names
-from .tool_spec import Check, Handler, Retry, RetryKind, RunnerName, StatusCheck
+from .tool_spec import Check, Handler, Preview, Retry, RetryKind, RunnerName, StatusCheck
 
 
 class ContractFields(TypedDict, total=False):
@@ -51,6 +51,7 @@ class ToolFields(ContractFields, total=False):
     display: str
     status_check: StatusCheck | None
     check: Check | None
+    preview: Preview | None
     undo: Handler | None
 
 

@@ -74,7 +74,7 @@ def _make(function: Handler, fields: Mapping[str, Any], scope: Mapping[str, Any]
             )
     arguments = derive_arguments(name, parameters)
     output = derive_output(name, hints.get("return", Any))
-    bound = {key: values.pop(key, None) for key in ("status_check", "check", "undo")}
+    bound = {key: values.pop(key, None) for key in ("status_check", "check", "preview", "undo")}
     values.setdefault("description", description)
     spec = ToolSpec(
         name=name,

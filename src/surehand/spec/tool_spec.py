@@ -238,6 +238,8 @@ StatusCheck: TypeAlias = Callable[[dict[str, Any], str], Evidence | Awaitable[Ev
 """`status_check(arguments, key)`: all final arguments, and the key that the handler was given."""
 Check: TypeAlias = Callable[[dict[str, Any]], Awaitable[None] | None]
 """`check(arguments)`: business rules over all final arguments; raises `BusinessError` to refuse."""
+Preview: TypeAlias = Callable[[dict[str, Any]], Any]
+"""`preview(arguments)`: what a call with these final arguments would do, as text or a JSON value; it only reads."""
 Handler: TypeAlias = Callable[..., Any]
 
 
@@ -273,6 +275,8 @@ class Tool:
     """Turns what the handler returned into a JSON value, where its return type says how."""
     status_check: StatusCheck | None = None
     check: Check | None = None
+    preview: Preview | None = None
+    """Shown to the people who are asked."""
     undo: Handler | None = None
     """Declared with the contract; run by the operator's tools."""
     is_async: bool = field(init=False, repr=False, compare=False)
@@ -310,5 +314,8 @@ _TOOL: Final[Mapping[str, Rule]] = {
     "spec": rules.instance_of(ToolSpec, "a ToolSpec"),
     "handler": rules.function,
     "raw": rules.flag,
-    **{name: rules.optional(rules.function) for name in ("bind", "canonical", "dump", "status_check", "check", "undo")},
+    **{
+        name: rules.optional(rules.function)
+        for name in ("bind", "canonical", "dump", "status_check", "check", "preview", "undo")
+    },
 }

@@ -53,15 +53,17 @@ def list_approvals(tx: Tx, tenant: str, statuses: Sequence[ApprovalStatus], limi
     """`Store.list_approvals`."""
     wanted = sorted(set(statuses or STATUSES))
     values = {"tenant": tenant, **statements.any_of("status", wanted)}
-    return _list(tx, statements.list_approvals(len(wanted)), values, limit)
+    return listed(tx, statements.list_approvals(len(wanted)), values, limit)
 
 
 def expired_approvals(tx: Tx, now_us: int, limit: int) -> list[Approval]:
     """`Store.expired_approvals`."""
-    return _list(tx, statements.expired_approvals, {"now_us": now_us}, limit)
+    return listed(tx, statements.expired_approvals, {"now_us": now_us}, limit)
 
 
-def _list(tx: Tx, statement: Statement, values: Values, limit: int) -> list[Approval]:
+def listed(tx: Tx, statement: Statement, values: Values, limit: int) -> list[Approval]:
+    """Approvals with their votes, of any statement made by `with_votes`."""
+
     def fetch(most: int) -> list[ApprovalRows]:
         return approvals_apart(tx.rows(statement, {**values, "limit": most}))
 

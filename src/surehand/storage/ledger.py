@@ -34,10 +34,10 @@ def find(tx: Tx, claim: Claim, values: Values) -> Existing | Row | None:
     query = statements.find_unknown if record_.key is None else statements.find_existing
     lapsed: Row | None = None
     for row in sorted(tx.rows(query, {**values, "now_us": claim.now_us}), key=_key_holder_first):
-        if row[-1] and _has_let_go(row, claim.now_us):
+        if row[-1] and let_go(call_record(row), record_, claim.now_us):
             lapsed = row
         else:
-            return _existing(row)
+            return existing(row)
     return lapsed
 
 
@@ -58,13 +58,23 @@ def _key_holder_first(row: Row) -> bool:
     return not row[-1]
 
 
-def _has_let_go(row: Row, now_us: int) -> bool:
-    holder = call_record(row)
+def let_go(holder: CallRecord, wanted: CallRecord, now_us: int) -> bool:
+    """Whether whoever is noted under a key leaves it to another call.
+
+    A call that an edit gave another key stands under its first one only for the repeats of its own place in a run.
+    """
+    if holder.key != wanted.key:
+        return holder.run_id is None or _place(holder) != _place(wanted)
     expires_us = holder.key_expires_us
     return holder.status in FINISHED and expires_us is not None and expires_us <= now_us
 
 
-def _existing(row: Row) -> Existing:
+def _place(call: CallRecord) -> tuple[str | None, int | None, int | None]:
+    return call.run_id, call.step_index, call.position
+
+
+def existing(row: Row) -> Existing:
+    """The call of a row that `find_existing` or `find_unknown` gave."""
     return Existing(record=call_record(row), owner_silent_us=_not_negative(row[-2]))
 
 

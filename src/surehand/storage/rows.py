@@ -25,7 +25,7 @@ ApprovalRows: TypeAlias = "tuple[Row, list[Row]]"
 _log = logging.getLogger("surehand.storage")
 _caller = msgspec.json.Decoder(Caller)
 _needs = msgspec.json.Decoder(tuple[Requirement, ...])
-_groups = msgspec.json.Decoder(tuple[str, ...])
+_groups = msgspec.json.Decoder(tuple[str, ...] | dict[str, str])
 _encoder = msgspec.json.Encoder()
 
 _CALL_FIELDS = CallRecord.__struct_fields__
@@ -120,17 +120,31 @@ def vote_values(tenant: str, approval_id: str, position: int, vote: Vote) -> Val
         "position": position,
         "approver": vote.approver,
         "verdict": vote.verdict,
-        "groups": _json(vote.groups),
+        "groups": _json(_groups_stored(vote)),
         "reason": vote.reason,
         "at_us": vote.at_us,
         "seal": vote.seal,
     }
 
 
+def _groups_stored(vote: Vote) -> tuple[str, ...] | dict[str, str]:
+    """The groups; where a deputy counted, each with the member in whose place, or an empty text."""
+    return {group: vote.acts_for.get(group, "") for group in vote.groups} if vote.acts_for else vote.groups
+
+
 def _vote(row: Row) -> Vote:
     tenant, approval_id, _, approver, verdict, groups, reason, at_us, seal = row
     read = _decoded(_groups, groups, f"a vote on approval {approval_id}", tenant)
-    return Vote(approver=approver, verdict=verdict, groups=read, reason=reason, at_us=at_us, seal=seal)
+    acts_for = {group: member for group, member in read.items() if member} if isinstance(read, dict) else {}
+    return Vote(
+        approver=approver,
+        verdict=verdict,
+        groups=tuple(read),
+        acts_for=acts_for,
+        reason=reason,
+        at_us=at_us,
+        seal=seal,
+    )
 
 
 def audit_values(row: AuditRow) -> Values:

@@ -33,6 +33,7 @@ from .tables import (
     calls,
     checkpoints,
     keys,
+    reminders,
     run_events,
     runs,
     settings,
@@ -254,6 +255,23 @@ expired_approvals = _with_votes(
     select(*approvals.c)
     .where(_PENDING, approvals.c.expires_us <= _number("now_us"))
     .order_by(approvals.c.expires_us, approvals.c.approval_id)
+    .limit(_limit())
+)
+_reminded = select(reminders.c.at_us)
+due_approvals = _with_votes(
+    select(*approvals.c)
+    .where(
+        # Both conditions: the first makes it the partial index of pending questions.
+        _PENDING,
+        approvals.c.status == literal_column("'open'", Text),
+        approvals.c.created_us <= _number("before_us"),
+        ~_reminded.where(
+            reminders.c.tenant == approvals.c.tenant,
+            reminders.c.approval_id == approvals.c.approval_id,
+            reminders.c.due == _text("due"),
+        ).exists(),
+    )
+    .order_by(approvals.c.created_us, approvals.c.approval_id)
     .limit(_limit())
 )
 count_open_approvals = Statement(

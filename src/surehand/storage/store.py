@@ -12,9 +12,12 @@ from ..ledger import CallRecord
 from ..ports import (
     Ballot,
     Claim,
+    Delegation,
+    Due,
     Existing,
     Move,
     NotLifted,
+    Revision,
     RunRecord,
     RunSave,
     RunStatus,
@@ -22,7 +25,7 @@ from ..ports import (
     StoredEvent,
     TurnRecord,
 )
-from . import approvals, audit, ledger, runs
+from . import approvals, audit, ledger, revisions, runs
 from . import grants as standing
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
@@ -255,3 +258,31 @@ class SqlStore:
     ) -> list[Grant]:
         """See `ports.GrantStore`."""
         return await self._read(lambda tx: standing.open_grants(tx, tenant, caller, name, version, now_us, limit))
+
+    def revise(self, revision: Revision) -> Awaitable[Existing | bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.revise(tx, revision))
+
+    def delegate(self, delegation: Delegation, audit: Sequence[AuditRow], *, most: int) -> Awaitable[bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.delegate(tx, delegation, audit, most))
+
+    def undelegate(self, tenant: str, delegation_id: str, principal: str, audit: Sequence[AuditRow]) -> Awaitable[bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.undelegate(tx, tenant, delegation_id, principal, audit))
+
+    async def list_delegations(
+        self, tenant: str, person: str, side: Literal["principal", "deputy"], *, now_us: int, limit: int = 1000
+    ) -> list[Delegation]:
+        """See `ports.ApprovalStore`."""
+        return await self._read(lambda tx: revisions.list_delegations(tx, tenant, person, side, now_us, limit))
+
+    async def due_approvals(self, due: Due, *, before_us: int, limit: int = 100) -> list[Approval]:
+        """See `ports.ApprovalStore`."""
+        return await self._read(lambda tx: revisions.due_approvals(tx, due, before_us, limit))
+
+    def note_due(
+        self, tenant: str, approval_id: str, due: Due, *, at_us: int, audit: Sequence[AuditRow]
+    ) -> Awaitable[bool]:
+        """See `ports.ApprovalStore`."""
+        return self._write(lambda tx: revisions.note_due(tx, tenant, approval_id, due, at_us, audit))

@@ -217,6 +217,29 @@ run_events = _table(
     key=("tenant", "run_id", "seq"),
 )
 
+delegations = _table(
+    "delegations",
+    _text("delegation_id"),
+    _text("tenant"),
+    _text("principal"),
+    _text("deputy"),
+    _time("created_us"),
+    _time("until_us"),
+    _sealed("body"),
+    key=("tenant", "delegation_id"),
+)
+_index("delegations_by_deputy", delegations.c.tenant, delegations.c.deputy)
+
+reminders = _table(
+    "reminders",
+    _text("tenant"),
+    _text("approval_id"),
+    _text("due"),
+    _time("at_us"),
+    key=("tenant", "approval_id", "due"),
+)
+"""What was told of a question, once each."""
+
 workers = _table("workers", _text("owner"), _time("seen_us"), key=("owner",))
 
 settings = _table("settings", _text("name"), _text("value"), key=("name",))

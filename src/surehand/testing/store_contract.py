@@ -28,6 +28,7 @@ from ..approval import Approval, Refused
 from ..call import Artifact
 from ..errors import StoreError
 from ..ports import Ballot, Store, StoredArtifact
+from .store_approvals_contract import DeputyContract, RevisionContract
 from .store_grant_contract import GrantContract, SharedGrantContract
 from .store_ledger_contract import LedgerContract
 from .store_records import NOW_US, call, claim, fact, link, move, question, seal, voting
@@ -178,7 +179,9 @@ class AuditContract:
         assert await store.get_artifact("acme", "f2") is None
 
 
-class StoreContract(LedgerContract, ApprovalContract, AuditContract, RunContract, GrantContract):
+class StoreContract(
+    LedgerContract, ApprovalContract, RevisionContract, DeputyContract, AuditContract, RunContract, GrantContract
+):
     """All that holds for a store in any process."""
 
     async def test_a_write_that_cannot_be_done_harms_no_other(self, store: Store) -> None:

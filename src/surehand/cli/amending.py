@@ -1,0 +1,187 @@
+"""The commands of `surehand approvals` beside yes and no: edit, answer, withdraw; and who stands in for whom."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..schema import ParseFailure, parse_arguments
+from .arguments import ApprovalId
+from .documents import approval_document, deputy_document
+from .failures import OK
+from .printer import local_time
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..engine import Deputy, Pending
+
+_SPAN_S = {"m": 60, "h": 3600, "d": 86_400}
+
+
+def edit(
+    ctx: typer.Context,
+    approval_id: ApprovalId,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="One argument: VALUE is JSON, or else a text. Repeat it."),
+    ] = None,
+    arguments: Annotated[
+        str | None, typer.Option("--arguments", metavar="JSON", help="All arguments that the model may write.")
+    ] = None,
+    reason: Annotated[str, typer.Option("--reason", help="Why; for the record and the other approvers.")] = "",
+    digest: Annotated[
+        str | None, typer.Option("--digest", help="What was shown before; refused if that is not what is asked.")
+    ] = None,
+) -> int:
+    """Ask about other arguments of the same call. Earlier answers are void; yours counts as a yes."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    if bool(changes) is (arguments is not None):
+        raise typer.BadParameter("say what changes: --set NAME=VALUE, or --arguments JSON", param_hint="--set")
+    whole = None if arguments is None else _object(arguments)
+    some = None if not changes else dict(_pair(one) for one in changes)
+    made = session.run(
+        lambda engine: engine.approvals.edit(approval_id, whole, by=caller, changes=some, reason=reason, digest=digest)
+    )
+    return print_ended(session, made)
+
+
+def answer(
+    ctx: typer.Context,
+    approval_id: ApprovalId,
+    text: Annotated[str, typer.Option("--text", help="What the model reads instead of the tool's result.")],
+    structured: Annotated[
+        str | None, typer.Option("--structured", metavar="JSON", help="The same as a JSON value.")
+    ] = None,
+) -> int:
+    """Give the result yourself; the tool never runs."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    value = None if structured is None else _json(structured, "--structured")
+    done = session.run(lambda engine: engine.approvals.answer(approval_id, text, by=caller, structured=value))
+    return print_ended(session, done)
+
+
+def withdraw(
+    ctx: typer.Context,
+    approval_id: ApprovalId,
+    reason: Annotated[str, typer.Option("--reason", help="Why; for the record.")] = "",
+) -> int:
+    """Take your own call back, also after a yes, as long as it has not started."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    done = session.run(lambda engine: engine.approvals.withdraw(approval_id, by=caller, reason=reason))
+    return print_ended(session, done)
+
+
+def delegate(
+    ctx: typer.Context,
+    to: Annotated[str, typer.Option("--to", metavar="ID", help="The deputy's id, in your tenant.")],
+    until: Annotated[
+        str, typer.Option("--until", metavar="TIME", help="2026-12-24T18:00+01:00, or a span from now: 8h, 3d.")
+    ],
+) -> int:
+    """Name a deputy, who answers in your place until then."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    end = _time(until)
+    named = session.run(lambda engine: engine.approvals.delegate(to=to, until=end, by=caller))
+    if session.json:
+        session.out.document(deputy_document(named))
+    else:
+        session.out.facts([("delegation", named.delegation_id), ("deputy", to), ("until", local_time(named.until_us))])
+    return OK
+
+
+def dismiss(
+    ctx: typer.Context, delegation_id: Annotated[str, typer.Argument(metavar="ID", help="The delegation.")]
+) -> int:
+    """End one of your own delegations at once."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    session.run(lambda engine: engine.approvals.dismiss(delegation_id, by=caller))
+    if session.json:
+        session.out.document({"delegation_id": delegation_id, "dismissed": True})
+    else:
+        session.out.line(f"{delegation_id} ended")
+    return OK
+
+
+def deputies(ctx: typer.Context) -> int:
+    """List the delegations that hold now, of which you are one side."""
+    session = Session(ctx.obj)
+    caller = session.caller
+    found = session.run(lambda engine: engine.approvals.deputies(by=caller))
+    if session.json:
+        session.out.document({"delegations": [deputy_document(one) for one in found]})
+    elif not found:
+        session.out.line("nobody stands in for you, and you for nobody; `surehand approvals delegate` names a deputy")
+    else:
+        session.out.table(("DELEGATION", "PRINCIPAL", "DEPUTY", "UNTIL"), [_row(one) for one in found])
+    return OK
+
+
+def print_ended(session: Session, pending: Pending) -> int:
+    """What became of a question."""
+    if session.json:
+        session.out.document(approval_document(pending))
+        return OK
+    how = {
+        "approved": f"surehand call resume {pending.call_id}, as the requester",
+        "open": "more people must approve it; `surehand approvals show` says who",
+    }
+    session.out.facts(
+        [
+            ("approval", pending.approval_id),
+            ("status", pending.status),
+            ("revision", str(pending.revision)),
+            ("next", how.get(pending.status, "")),
+        ]
+    )
+    return OK
+
+
+def _row(one: Deputy) -> tuple[str, ...]:
+    return one.delegation_id, one.principal, one.deputy, local_time(one.until_us)
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """JSON where it is JSON, else the text as it stands: `--set amount=5` is a number, `--set to=bob` a text."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
+    read = parse_arguments(f'{{"value": {value}}}')
+    if isinstance(read, ParseFailure) or set(read) != {"value"}:
+        return name, value
+    return name, read["value"]
+
+
+def _json(text: str, option: str) -> Any:
+    read = parse_arguments(f'{{"value": {text}}}')
+    if isinstance(read, ParseFailure) or set(read) != {"value"}:
+        raise typer.BadParameter("that is not one JSON value", param_hint=option)
+    return read["value"]
+
+
+def _object(text: str) -> dict[str, Any]:
+    read = parse_arguments(text)
+    if isinstance(read, ParseFailure):
+        raise typer.BadParameter(read.message, param_hint="--arguments")
+    return read
+
+
+def _time(text: str) -> datetime:
+    number, unit = text[:-1], text[-1:]
+    if unit in _SPAN_S and number.isascii() and number.isdigit() and len(number) < 9:
+        return datetime.now(UTC) + timedelta(seconds=int(number) * _SPAN_S[unit])
+    try:
+        end = datetime.fromisoformat(text)
+    except ValueError:
+        end = None
+    if end is None or end.tzinfo is None:
+        raise typer.BadParameter(
+            "write a time with its zone, 2026-12-24T18:00+01:00, or 8h or 3d", param_hint="--until"
+        )
+    return end
