@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from .event import Event
     from .limits import Limits
+    from .lint import Finding, lint_tools
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource
     from .ports import CallerResolver, Clock, Store
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
         tool,
     )
     from .types import Attachment, Caller, Output, Requirement
-    from .view import ToolView, ViewEntry
+    from .view import Filters, Hidden, ToolFilter, ToolView, ViewEntry
 
 __version__ = "0.1.0"
 
@@ -73,6 +74,7 @@ _HOME = {
     ),
     "event": ("Event",),
     "limits": ("Limits",),
+    "lint": ("Finding", "lint_tools"),
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource"),
     "ports": ("CallerResolver", "Clock", "Store"),
@@ -85,23 +87,23 @@ _HOME = {
         "ToolSpec", "bind_tool", "raw_tool", "tool",
     ),
     "types": ("Attachment", "Caller", "Output", "Requirement"),
-    "view": ("ToolView", "ViewEntry"),
+    "view": ("Filters", "Finding", "Hidden", "ToolFilter", "ToolView", "ViewEntry"),
 }  # fmt: skip
 """Room -> the public names that live in it."""
 
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
-    "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
-    "ConfigError", "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Injected", "Interceptor",
-    "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
-    "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunEvent", "RunInfo",
-    "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
-    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable",
-    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model",
-    "raw_tool", "read_project", "run", "tool",
+    "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment", "AuditError",
+    "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock", "ConfigError",
+    "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Filters", "Finding", "Hidden", "Injected",
+    "Interceptor", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone",
+    "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending",
+    "PolicyError", "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite",
+    "RunEvent", "RunInfo", "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec",
+    "ToolView", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "lint_tools",
+    "open_engine", "open_project", "parse_model", "raw_tool", "read_project", "run", "tool",
 ]  # fmt: skip
 
 

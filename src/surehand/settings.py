@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args
 from .errors import ConfigError
 from .limits import Limits
 from .types import SELF, Caller, group_names
+from .view import FILTER_TABLES, Filters, read_filters
 
 Irreversible = Literal["ask", "deny"]
 ReadOnlyRecords = Literal["after", "before"]
@@ -55,6 +56,10 @@ class Settings:
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Tenant -> the scopes that any of its callers can have at most. A tenant that is not named has no such limit."""
     limits: Limits = field(default_factory=Limits)
+    always: tuple[str, ...] = ()
+    """Names of tools that a model is shown rather than others, where a view has more than `limits.view_tools`."""
+    filters: Filters = field(default_factory=Filters)
+    """In the file: the tables `agents`, `scenes`, `environments` and `run_states`."""
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
 
@@ -68,6 +73,9 @@ class Settings:
                 raise ConfigError(f"{name} must be {' or '.join(map(repr, known))}, not {shown(getattr(self, name))}")
         if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"limits must be Limits(...), not {shown(self.limits)}")
+        if not isinstance(self.filters, Filters):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"filters must be Filters(...), not {shown(self.filters)}")
+        object.__setattr__(self, "always", _strings(self.always, "always"))
         tenants = {name: _strings(scopes, f"tenants.{name}: scopes") for name, scopes in _items("tenants", self)}
         object.__setattr__(self, "tenants", tenants)
         object.__setattr__(self, "tools", tuple(_module(name) for name in _strings(self.tools, "tools")))
@@ -140,11 +148,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _settings(data: dict[str, Any]) -> Settings:
     values = dict(data)
     tables = {name: _table(values.pop(name, {}), name) for name in ("tenants", "limits", "callers", "audit")}
-    known = {*tables, *(one.name for one in fields(Settings))} - {"read_only_records"}
+    filters = {name: values.pop(name) for name in FILTER_TABLES if name in values}
+    known = {*tables, *FILTER_TABLES, *(one.name for one in fields(Settings))} - {"read_only_records", "filters"}
     for name in values:
         if name not in known:
             raise ConfigError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
-    for name in ("tools", "interceptors"):
+    for name in ("tools", "interceptors", "always"):
         if not isinstance(values.get(name, []), list):
             raise ConfigError(f"{name} must be a list of strings, not {shown(values[name])}")
     values["read_only_records"] = _audit(tables["audit"])
@@ -153,6 +162,7 @@ def _settings(data: dict[str, Any]) -> Settings:
         values["limits"] = Limits(**tables["limits"])
     except ConfigError as error:
         raise ConfigError(f"limits: {error}") from error
+    values["filters"] = read_filters(filters)
     values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
     values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)
@@ -179,7 +189,7 @@ def _scopes(table: Any, where: str) -> tuple[str, ...]:
 
 def _caller(name: str, table: Any) -> Caller:
     where = f"callers.{name}"
-    values = {"id": name, **_table(table, where)}
+    values: dict[str, Any] = {"id": name, **_table(table, where)}
     _check_names(values, Caller, where)
     if "tenant" not in values:
         raise ConfigError(f'{where}: tenant is missing; write tenant = "..."')

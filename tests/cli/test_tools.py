@@ -19,6 +19,7 @@ def test_a_list_is_the_view_of_the_caller(project: Project) -> None:
 def test_reasons_are_for_those_who_may_read_the_audit(project: Project) -> None:
     document = project.json("tools", "list", "--all", "--of", "alice", "--as", "bob")
     assert document["hidden"] == {"vault": "the caller lacks the permission vault:open"}
+    assert document["hidden_reasons"] == {"vault": "permission"}
     assert [tool["name"] for tool in document["tools"]] == ["echo", "pay", "show", "slow"]
     refused = project.run("tools", "list", "--all", "--as", "alice")
     assert (refused.code, refused.out) == (1, "")

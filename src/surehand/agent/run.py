@@ -38,6 +38,7 @@ async def run(
     messages: Sequence[Message | str] | str | None = None,
     run_id: str | None = None,
     bounds: Bounds | None = None,
+    scene: str | None = None,
     **manner: Unpack[MannerFields],
 ) -> AsyncGenerator[RunEvent]:
     """Starts a run, or goes on with one, and tells what happens until it ends.
@@ -53,6 +54,8 @@ async def run(
             Leave it out to resume `run_id`.
         run_id: Of a stored run to go on with, or the id for the new one.
         bounds: How far it may go; a resumed run keeps its own.
+        scene: Narrows what the model sees and may call to a scene of the project. A resumed run keeps its own, unless
+            another is named.
         **manner: `wait` (default true): whether to stay while people decide; else the run is left waiting, and resumed
             later by its id. `stream` (true): whether to ask for streamed answers. `strict` (false): whether tools are
             exported in strict mode.
@@ -63,13 +66,14 @@ async def run(
 
     Raises:
         ConfigError: Neither messages nor a run id, a run id that exists or cannot be one, a run that is
-            driven already, here or by another process, or a model of a dialect that is not known.
+            driven already, here or by another process, a scene or a model's dialect that is not known.
         NotFoundError: There is no such run in the caller's tenant.
         NotAllowedError: The run is somebody else's.
         StoreError: The store is gone, or another process took the run over.
     """
     services = engine.services
     spoken = dialect(model.dialect)
+    caller = caller if scene is None else engine.in_scene(caller, scene)
     told_id = new_id("run") if run_id is None and messages is not None else run_id
     if told_id is None:
         raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
@@ -82,6 +86,8 @@ async def run(
         if not isinstance(journal, Journal):
             yield await _ending(services, journal)
             return
+        if scene is None and not caller.scene:
+            caller = caller.in_scene(journal.start.caller.scene)
         heard: asyncio.Queue[RunEvent | None] = asyncio.Queue()
         driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=Manner(**manner))
         kind: RunEventKind = "run.resumed" if messages is None else "run.started"

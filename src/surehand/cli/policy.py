@@ -54,6 +54,7 @@ def load(session: Session, path: Path | None = None) -> tuple[Catalog, Policies,
     """
     from ..compose import load_tools, policy_loader
     from ..registry import Registry
+    from ..search import offer_search
 
     session.claim_stdout()
     settings = session.settings
@@ -61,6 +62,7 @@ def load(session: Session, path: Path | None = None) -> tuple[Catalog, Policies,
     registry = Registry()
     for tool in load_tools(settings.tools, folder):
         registry.register(tool)
+    offer_search(registry, settings.limits.view_tools)
     own = None if settings.policies is None else folder / settings.policies
     policies = policy_loader(path or own, settings)(registry.catalog)
     keyless = [

@@ -85,6 +85,8 @@ class Services:
     """Handlers, by tenant and call id, that have not really ended, those included that were given up."""
     owed: list[Move] = field(default_factory=list[Move])
     """Changes that the store did not take; made when it is there again."""
+    always: tuple[str, ...] = ()
+    """Names of tools that a model is shown rather than others."""
     read_only_records: Literal["after", "before"] = "after"
     """Whether the record of a read-only call is durable before its result is returned."""
 
