@@ -87,7 +87,7 @@ _HOME = {
         "ToolSpec", "bind_tool", "raw_tool", "tool",
     ),
     "types": ("Attachment", "Caller", "Output", "Requirement"),
-    "view": ("Filters", "Finding", "Hidden", "ToolFilter", "ToolView", "ViewEntry"),
+    "view": ("Filters", "Hidden", "ToolFilter", "ToolView", "ViewEntry"),
 }  # fmt: skip
 """Room -> the public names that live in it."""
 

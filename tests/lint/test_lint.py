@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import surehand as sh
+from surehand.compose import load_tools
 from surehand.lint import RULES
+from surehand.search import offer_search
 
 FULL = (
     "Finds orders of one customer, newest first. Use it when there is no order number; for one order use get_order. "
@@ -210,6 +213,15 @@ def test_bad(rule: str, at: int) -> None:
 
 def test_a_whole_contract_is_clean() -> None:
     assert sh.lint_tools([spec(**ROWS), OTHER]) == []
+
+
+def test_the_example_and_our_own_tool_are_clean() -> None:
+    settings, folder = sh.read_project(Path(__file__).parents[2] / "examples/support_desk/surehand.toml")
+    registry = sh.Registry()
+    for tool in load_tools(settings.tools, folder):
+        registry.register(tool)
+    offer_search(registry, 1)
+    assert sh.lint_tools([registry.get(name) for name in registry.catalog.current]) == []
 
 
 def test_a_schema_that_cannot_be_carried() -> None:

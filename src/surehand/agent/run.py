@@ -54,8 +54,7 @@ async def run(
             Leave it out to resume `run_id`.
         run_id: Of a stored run to go on with, or the id for the new one.
         bounds: How far it may go; a resumed run keeps its own.
-        scene: Narrows what the model sees and may call to a scene of the project. A resumed run keeps its own, unless
-            another is named.
+        scene: Narrows what the model sees and may call; a resumed run keeps its own, unless another is named.
         **manner: `wait` (default true): whether to stay while people decide; else the run is left waiting, and resumed
             later by its id. `stream` (true): whether to ask for streamed answers. `strict` (false): whether tools are
             exported in strict mode.
@@ -86,8 +85,7 @@ async def run(
         if not isinstance(journal, Journal):
             yield await _ending(services, journal)
             return
-        if scene is None and not caller.scene:
-            caller = caller.in_scene(journal.start.caller.scene)
+        caller = caller.in_scene(caller.scene or journal.start.caller.scene)
         heard: asyncio.Queue[RunEvent | None] = asyncio.Queue()
         driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=Manner(**manner))
         kind: RunEventKind = "run.resumed" if messages is None else "run.started"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..engine import Engine
@@ -63,7 +64,8 @@ def open_engine(
     around = load_interceptors(settings.interceptors, here) if interceptors is None else as_interceptors(interceptors)
     for tool in load_tools(settings.tools, here) if tools is None else as_tools(tools):
         registry.register(tool)
-    offer_search(registry, settings.limits.view_tools)
+    complete = partial(offer_search, most=settings.limits.view_tools)
+    complete(registry)
     check_tool_names(settings, registry.catalog)
     load = policy_loader(settings.policies if policies is None else policies, settings)
     world = World(registry.catalog, load(registry.catalog), settings.filters)
@@ -80,10 +82,6 @@ def open_engine(
     services.interceptors.extend(around)
     services.read_only_records = settings.read_only_records
     services.always = settings.always
-
-    def complete(grown: Registry) -> None:
-        offer_search(grown, settings.limits.view_tools)
-
     return Engine(services, registry, load, anchor, complete)
 
 
