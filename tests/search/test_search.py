@@ -102,6 +102,7 @@ async def test_search_reveals_what_the_caller_may_see_and_nothing_else(desk: Des
     found = await engine.call(search("refund ledger"), rich)
     assert [one["name"] for one in found.structured["tools"]] == ["secret_ledger", "refund_order"]
     assert (await engine.call(search("zzz"), desk.alice)).structured == {"tools": []}
+    await engine.audit.seal()
     rows = [row.kind for row in await engine.audit.list(by=replace(desk.alice, roles=("auditor",)))]
     assert rows.count("call.finished") == 3
 

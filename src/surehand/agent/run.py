@@ -50,8 +50,7 @@ async def run(
         engine: An open engine.
         model: What answers.
         caller: On whose behalf. Of a run that is resumed: the same person, as authenticated now.
-        messages: The conversation so far; a string, or each string, is what the user says.
-            Leave it out to resume `run_id`.
+        messages: The conversation so far; strings are what the user says. Leave it out to resume `run_id`.
         run_id: Of a stored run to go on with, or the id for the new one.
         bounds: How far it may go; a resumed run keeps its own.
         scene: Narrows what the model sees and may call; a resumed run keeps its own, unless another is named.
@@ -66,8 +65,7 @@ async def run(
     Raises:
         ConfigError: Neither messages nor a run id, a run id that exists or cannot be one, a run that is
             driven already, here or by another process, a scene or a model's dialect that is not known.
-        NotFoundError: There is no such run in the caller's tenant.
-        NotAllowedError: The run is somebody else's.
+        NotFoundError, NotAllowedError: There is no such run in the caller's tenant, or it is somebody else's.
         StoreError: The store is gone, or another process took the run over.
     """
     services = engine.services
