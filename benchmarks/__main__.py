@@ -122,7 +122,9 @@ def floor_now() -> None:
 
 async def exports() -> list[Row]:
     """What a view of 1,000 tools adds to each request."""
-    engine = sh.open_engine(store="sqlite://", tools=work.many_tools(1000))
+    engine = sh.open_engine(
+        store="sqlite://", tools=work.many_tools(1000), settings=sh.Settings(limits=sh.Limits(view_tools=2000))
+    )
     async with engine:
 
         async def request() -> None:
@@ -130,6 +132,34 @@ async def exports() -> list[Row]:
             dialect("anthropic").request([UserMessage(content="go")], export)
 
         return [("1,000 tools in a request", await per_call_us(lambda n: request()), "floor")]
+
+
+async def views() -> list[Row]:
+    """Views of 1,000 tools: worked out, kept, narrowed and searched."""
+    few = sh.Settings(limits=sh.Limits(view_tools=128), always=("sales_7",))
+    engine = sh.open_engine(store="sqlite://", tools=work.many_tools(1000), settings=few)
+    async with engine:
+        world = engine.services.world
+        fresh = world.renewed(world.catalog, world.policies)
+
+        async def computed(n: int) -> None:
+            fresh.renewed(fresh.catalog, fresh.policies).view(work.CALLER, now_us=n)
+
+        async def kept(n: int) -> None:
+            await engine.view(work.CALLER)
+
+        loaded = [f"sales_{n}" for n in range(20)]
+
+        async def narrowed(n: int) -> None:
+            await engine.view(work.CALLER, loaded=loaded)
+
+        search = work.caller_of_calls(engine, "search_tools", lambda n: json.dumps({"query": f"sales {n % 50} north"}))
+        return [
+            ("view of 1,000 tools, worked out", await per_call_us(computed), "floor"),
+            ("view of 1,000 tools, kept", await per_call_us(kept), "floor"),
+            ("view of 1,000 tools, kept, 20 of them loaded", await per_call_us(narrowed), "floor"),
+            ("search in 1,000 tools, a governed call", await per_call_us(search), "floor"),
+        ]
 
 
 async def measure(folder: Path) -> list[Row]:
@@ -166,7 +196,7 @@ async def measure(folder: Path) -> list[Row]:
         many = work.caller_of_calls(engine, "book_sales", lambda n: work.ARGUMENTS)
         rows += await runs(engine)
         rows.append(("100 effects at once, each", await per_call_us(lambda n: many(done + n), together=100), "commit"))
-    return [*rows, *await exports()]
+    return [*rows, *await exports(), *await views()]
 
 
 def main() -> int:

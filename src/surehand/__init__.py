@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from .event import Event
     from .limits import Limits
+    from .lint import Finding, lint_tools
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource, Shadow
     from .ports import CallerResolver, Clock, Store
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
         tool,
     )
     from .types import Attachment, Caller, Output, Requirement
-    from .view import ToolView, ViewEntry
+    from .view import Filters, Hidden, ToolFilter, ToolView, ViewEntry
 
 __version__ = "0.1.0"
 
@@ -76,6 +77,7 @@ _HOME = {
     ),
     "event": ("Event",),
     "limits": ("Limits",),
+    "lint": ("Finding", "lint_tools"),
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource", "Shadow"),
     "ports": ("CallerResolver", "Clock", "Store"),
@@ -89,22 +91,23 @@ _HOME = {
         "ToolSpec", "bind_tool", "raw_tool", "tool",
     ),
     "types": ("Attachment", "Caller", "Output", "Requirement"),
-    "view": ("ToolView", "ViewEntry"),
+    "view": ("Filters", "Hidden", "ToolFilter", "ToolView", "ViewEntry"),
 }  # fmt: skip
 """Room -> the public names that live in it."""
 
 __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
-    "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine", "Event", "Export", "GrantInfo",
-    "Grantee", "Injected", "Interceptor", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify",
-    "NotAllowedError", "NotDone", "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter",
-    "ParameterSchema", "Pending", "PolicyError", "PolicySource", "Proposed", "Registry", "RegistryError", "Replay",
-    "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Secret", "Settings",
-    "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage",
-    "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable", "UserMessage",
-    "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model", "policy_rows",
-    "raw_tool", "read_project", "replay_policies", "run", "shadow_report", "tool",
+    "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine", "Event", "Export", "Filters",
+    "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor", "Limits", "Message", "ModelFailure",
+    "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output",
+    "Parameter", "ParameterSchema", "Pending", "PolicyError", "PolicySource", "Proposed", "Registry",
+    "RegistryError", "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep",
+    "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec",
+    "ToolView", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "lint_tools",
+    "open_engine", "open_project", "parse_model", "policy_rows", "raw_tool", "read_project", "replay_policies",
+    "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

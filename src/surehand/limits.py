@@ -61,6 +61,8 @@ class Limits:
     """A process that has not been heard of for this long is dead; its running calls become unknown."""
     pending_records: int = 1000
     """Records of read-only calls that may be on their way to the disk."""
+    view_tools: int = 128
+    """Tools that a model is shown at once; where a caller may see more, it finds the others with `search_tools`."""
     wait_s: float = 30.0
     """How long `resume` waits for the result of another process that runs the call."""
 

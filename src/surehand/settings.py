@@ -14,6 +14,7 @@ from .errors import ConfigError
 from .limits import Limits
 from .notify import NotifySettings
 from .types import BUILTIN_ROLES, SELF, Caller, group_names
+from .view import FILTER_TABLES, Filters, read_filters
 
 Irreversible = Literal["ask", "deny"]
 ReadOnlyRecords = Literal["after", "before"]
@@ -61,6 +62,10 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     notify: NotifySettings = field(default_factory=NotifySettings)
     """Whom to tell about questions that wait for people."""
+    always: tuple[str, ...] = ()
+    """Names of tools that a model is shown rather than others, where a view has more than `limits.view_tools`."""
+    filters: Filters = field(default_factory=Filters)
+    """In the file: the tables `agents`, `scenes`, `environments` and `run_states`."""
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
 
@@ -76,6 +81,9 @@ class Settings:
             raise ConfigError(f"limits must be Limits(...), not {shown(self.limits)}")
         if not isinstance(self.notify, NotifySettings):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"notify must be NotifySettings(...), not {shown(self.notify)}")
+        if not isinstance(self.filters, Filters):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"filters must be Filters(...), not {shown(self.filters)}")
+        object.__setattr__(self, "always", _strings(self.always, "always"))
         tenants = {name: _strings(scopes, f"tenants.{name}: scopes") for name, scopes in _items("tenants", self)}
         object.__setattr__(self, "tenants", tenants)
         object.__setattr__(self, "tools", tuple(_module(name) for name in _strings(self.tools, "tools")))
@@ -150,11 +158,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def _settings(data: dict[str, Any]) -> Settings:
     values = dict(data)
     tables = {name: _table(values.pop(name, {}), name) for name in ("tenants", "limits", "callers", "audit", "notify")}
-    known = {*tables, *(one.name for one in fields(Settings))} - {"read_only_records"}
+    filters = {name: values.pop(name) for name in FILTER_TABLES if name in values}
+    known = {*tables, *FILTER_TABLES, *(one.name for one in fields(Settings))} - {"read_only_records", "filters"}
     for name in values:
         if name not in known:
             raise ConfigError(f"there is no setting {name!r}; {did_you_mean(name, known)}")
-    for name in ("tools", "interceptors", "roles"):
+    for name in ("tools", "interceptors", "roles", "always"):
         if not isinstance(values.get(name, []), list):
             raise ConfigError(f"{name} must be a list of strings, not {shown(values[name])}")
     values["read_only_records"] = _audit(tables["audit"])
@@ -165,6 +174,7 @@ def _settings(data: dict[str, Any]) -> Settings:
         raise ConfigError(f"limits: {error}") from error
     _check_names(tables["notify"], NotifySettings, "notify")
     values["notify"] = NotifySettings(**tables["notify"])
+    values["filters"] = read_filters(filters)
     values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
     values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)
@@ -191,7 +201,7 @@ def _scopes(table: Any, where: str) -> tuple[str, ...]:
 
 def _caller(name: str, table: Any) -> Caller:
     where = f"callers.{name}"
-    values = {"id": name, **_table(table, where)}
+    values: dict[str, Any] = {"id": name, **_table(table, where)}
     _check_names(values, Caller, where)
     if "tenant" not in values:
         raise ConfigError(f'{where}: tenant is missing; write tenant = "..."')

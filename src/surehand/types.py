@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -26,6 +26,8 @@ Idempotency = Literal["safe_retry", "idempotency_key", "single_effect", "irrever
 `single_effect`: a second effect. `irreversible`: an effect nobody can take back.
 """
 Stage = Literal["draft", "test", "canary", "active", "deprecated", "disabled"]
+RunState = Literal["planning", "acting", "waiting_human", "finishing"]
+"""What a run is doing, as the application says. Never a model's word."""
 
 MAX_NAME_CHARS = 256
 
@@ -63,8 +65,10 @@ class Caller:
     """The agent that acts; empty when a person or service calls directly."""
     environment: str = ""
     """Such as `production`; empty when the application does not tell."""
-    run_state: str = ""
-    """Such as `planning`; policies read it as `context.run.state`."""
+    run_state: RunState | Literal[""] = ""
+    """Policies read it as `context.run.state`; empty when the application does not tell."""
+    scene: str = ""
+    """What the moment is about, as a table `[scenes.NAME]` of the project declares it; empty for no narrowing."""
 
     def __init__(
         self,
@@ -75,7 +79,8 @@ class Caller:
         scopes: Iterable[str] = (),
         agent: str = "",
         environment: str = "",
-        run_state: str = "",
+        run_state: RunState | Literal[""] = "",
+        scene: str = "",
     ) -> None:
         for field, value, empty in (
             ("id", id, False),
@@ -83,9 +88,12 @@ class Caller:
             ("agent", agent, True),
             ("environment", environment, True),
             ("run_state", run_state, True),
+            ("scene", scene, True),
         ):
             _name(field, value, empty=empty)
             object.__setattr__(self, field, value)
+        if run_state and run_state not in get_args(RunState):
+            raise ConfigError(f"caller: run_state must be one of {', '.join(get_args(RunState))}, not {run_state!r}")
         object.__setattr__(self, "roles", _names("roles", roles))
         object.__setattr__(self, "scopes", _names("scopes", scopes))
 
@@ -93,8 +101,12 @@ class Caller:
     def identity(self) -> tuple[object, ...]:
         """Everything that a decision may depend on, as a cache key."""
         return (
-            self.tenant, self.id, self.roles, self.scopes, self.agent, self.environment, self.run_state,
+            self.tenant, self.id, self.roles, self.scopes, self.agent, self.environment, self.run_state, self.scene,
         )  # fmt: skip
+
+    def in_scene(self, scene: str) -> Caller:
+        """The same caller, narrowed to a scene."""
+        return self if scene == self.scene else replace(self, scene=scene)
 
     def same_person(self, other: Caller) -> bool:
         """Whether both are the same user of the same tenant."""

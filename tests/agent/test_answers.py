@@ -117,7 +117,7 @@ async def test_reasons_hold_no_secret(desk: Desk, open_desk: Any) -> None:
     assert not [why for why in whys if "Ab1Ab1" in why]
 
 
-async def test_too_many_tools_end_the_run(desk: Desk, open_desk: Any) -> None:
+async def test_more_tools_than_the_provider_takes_are_found_by_search(desk: Desk, open_desk: Any) -> None:
     def tool(n: int) -> sh.Tool:
         @sh.tool(name=f"t{n}", read_only=True)
         async def one() -> str:
@@ -126,10 +126,13 @@ async def test_too_many_tools_end_the_run(desk: Desk, open_desk: Any) -> None:
 
         return one
 
-    engine: sh.Engine = await open_desk(*(tool(n) for n in range(129)))
-    events = await drive(engine, Raw(said("x")), desk.alice, run_id="r1", messages=["go"])
-    assert events[-1].data["reason"] == "failed"
-    assert (await engine.runs.get("r1", by=desk.alice)).status == "ended"
+    settings = sh.Settings(limits=sh.Limits(view_tools=500))
+    engine: sh.Engine = await open_desk(*(tool(n) for n in range(129)), settings=settings)
+    model = Raw(said("x"))
+    events = await drive(engine, model, desk.alice, run_id="r1", messages=["use t7"])
+    assert events[-1].data["reason"] == "completed"
+    offered = [one["function"]["name"] for one in model.requests[0]["tools"]]
+    assert offered == ["search_tools", "t7"]
 
 
 async def test_a_stored_call_is_never_made_of_another_version(desk: Desk, open_desk: Any) -> None:

@@ -40,6 +40,7 @@ def test_the_printed_commands_run_as_they_stand(tmp_path: Path) -> None:
     assert "call 2.1 refund: Refunding order A-1: ok, the stored result of an earlier identical call" in again.out
     assert paid.read_text(encoding="utf-8") == "A-1 18000\n"
     assert shop.run("policy", "check", "--json").document["warnings"] == []
+    assert shop.run("tools", "lint", "--strict").out == "lint: clean\n"
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_the_guide_names_every_built_in_policy() -> None:
 def test_the_guide_names_every_setting() -> None:
     page = (ROOT / "docs" / "project.md").read_text(encoding="utf-8")
     for name in sh.Settings.__dataclass_fields__:
-        told = {"read_only_records": "read_only ="}.get(name, name)
+        told = {"read_only_records": "read_only =", "filters": "agents."}.get(name, name)
         assert f"\n{told}" in page or f"\n[{told}" in page, name
 
 

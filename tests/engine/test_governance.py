@@ -21,7 +21,7 @@ async def test_a_hidden_tool_and_a_missing_one_look_alike(desk: Desk, open_desk:
     nobody = sh.Caller(id="nina", tenant="acme")
     view = await engine.view(nobody)
     assert (view.names, list(view.hidden)) == ((), ["pay"])
-    assert "pay" in view.hidden["pay"]
+    assert "pay" in view.hidden["pay"].why
     hidden = await engine.call(pay_call(), nobody)
     missing = await engine.call(sh.ToolCall(id="c1", name="pax", arguments={}), nobody)
     assert hidden.content.replace("`pay`", "") == missing.content.replace("`pax`", "")
@@ -50,7 +50,7 @@ async def test_a_changed_registry_is_seen_at_once(desk: Desk, open_desk: Any) ->
     assert engine.registry.list_allowed(desk.alice).names == ("pay", "pay_twice")
     engine.registry.disable("pay")
     assert (await engine.view(desk.alice)).names == ("pay_twice",)
-    assert (await engine.view(desk.alice)).hidden == {"pay": "disabled"}
+    assert (await engine.view(desk.alice)).hidden["pay"].reason == "disabled"
 
 
 async def test_a_tool_that_policies_do_not_fit_is_held_back(desk: Desk, open_desk: Any) -> None:

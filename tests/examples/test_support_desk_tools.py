@@ -146,7 +146,7 @@ async def test_another_tenants_order_looks_like_a_missing_one(
 async def test_the_forbidden_tool_is_not_there(engine: sh.Engine, folder: Path, callers: Callers) -> None:
     view = await engine.view(callers["sam"])
     assert "export_customers" not in view.names
-    assert "support does not export customers" in view.hidden["export_customers"]
+    assert "support does not export customers" in view.hidden["export_customers"].why
     model, _, _ = await played(engine, folder, callers)
     assert read(model)["call_1_4"].replace("issue_refund", "export_customers") == read(model)["call_2_4"]
 

@@ -68,7 +68,7 @@ def export_customers(
 ) -> sh.Output:
     """Exports names and e-mail addresses of all customers, or of one city, as a CSV file.
 
-    Only for the data protection officer's requests. To help one customer use search_orders instead.
+    Only for the data protection officer's requests. To help one customer use search_orders instead. Changes nothing.
     """
     with reading() as shop:
         rows = shop.execute(

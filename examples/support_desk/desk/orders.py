@@ -73,7 +73,8 @@ def search_orders(
 ) -> list[Found]:
     """Finds orders by a part of the customer's name, newest first.
 
-    Use it when the customer gives no order number. For one order with its lines use get_order. Changes nothing.
+    Use it when the customer gives no order number. For one order with its lines use get_order. Changes nothing, and
+    never shows an address or an e-mail address.
 
     Args:
         customer: Part of the customer's name.
@@ -99,7 +100,8 @@ def search_orders(
 def get_order(order_id: OrderId, *, tenant: Tenant) -> Order:
     """Shows one order: its lines, its state, refunds paid so far and the amount that can still be refunded.
 
-    Use it before a refund or a cancellation. To find an order number use search_orders. Changes nothing.
+    Use it before a refund or a cancellation. To find an order number use search_orders instead. Changes nothing. Lists
+    at most what one order holds, and never an address or how it was paid.
     """
     with reading() as shop:
         head = shop.execute(

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from typing import Final
 
 import msgspec
 
 from ..call import RunStep, ToolCall, ToolResult
 from ..engine import Engine
+from ..search import relevant
 from ..types import Caller
-from ..view import ToolView
+from ..view import Hidden, ToolView
 from .history import Turn
 from .journal import Journal
+
+_RELEVANT: Final = 16
+"""Tools that are shown because the first messages are about them; the others are found by search."""
+_NOT_SHOWN: Final = Hidden(reason="not_shown", why="not shown in this turn")
 
 
 class Calling:
@@ -22,20 +28,35 @@ class Calling:
         engine: Makes them.
         caller: On whose behalf, as authenticated now.
         journal: The run.
+        tools_max: How many tools the provider takes in one request, where that is bounded.
     """
 
-    def __init__(self, engine: Engine, caller: Caller, journal: Journal) -> None:
+    def __init__(self, engine: Engine, caller: Caller, journal: Journal, *, tools_max: int | None = None) -> None:
         self._engine = engine
         self._caller = caller
         self._journal = journal
         self._history = journal.history
         self._bounds = journal.start.bounds
+        most = engine.services.limits.view_tools
+        self._most = most if tools_max is None else min(most, tools_max)
         self.fresh: set[int] = set()
         """Positions that the last `begin` made for the first time."""
 
     async def view(self, pins: Mapping[str, str], number: int) -> ToolView:
-        """What the caller may see, in the versions that the run has seen, as narrowed before a turn."""
-        view = await self._engine.view(self._caller, pins=pins)
+        """What the model is shown: what the caller may see, in the versions that the run has seen, if it is not much.
+
+        Else the tools that are always shown, those that the run found by search, and those that the first messages
+        are about.
+        """
+        view = await self._whole(pins, number)
+        if len(view.tools) <= self._most:
+            return view.fit(self._most)
+        about = relevant(view, self._history.asked, _RELEVANT)
+        return view.fit(self._most, (*self._engine.services.always, *self._history.loaded, *about))
+
+    async def _whole(self, pins: Mapping[str, str], number: int) -> ToolView:
+        """All that the caller may see, as narrowed by what happened before a turn."""
+        view = await self._engine.view(self._caller, pins=pins, fit=False)
         return view.without(self._history.without(self._bounds, number))
 
     async def begin(self, number: int) -> dict[int, asyncio.Task[ToolResult]]:
@@ -58,8 +79,8 @@ class Calling:
     async def _shown(self, number: int, turn: Turn) -> ToolView:
         """What the model of a turn was shown, less what may not be called any more. No other version stands in."""
         pins = turn.answer.pins
-        view = await self.view(pins, number)
-        other = {one.name: "not shown in this turn" for one in view.tools if pins.get(one.name) != one.version}
+        view = await self._whole(pins, number)
+        other = {one.name: _NOT_SHOWN for one in view.tools if pins.get(one.name) != one.version}
         return view.without(other)
 
     async def collect(self, turn: Turn, tasks: dict[int, asyncio.Task[ToolResult]]) -> None:

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ..call import ToolCall, ToolResult
-from ..providers import CallResult, Message, ModelTurn, ResultMessage
+from ..providers import CallResult, Message, ModelTurn, ResultMessage, UserMessage
+from ..search import found
 from ..spec.hashes import content_hash
+from ..view import Hidden
 from .bounds import Bounds, Reason
 
 _DENIALS = frozenset({"POLICY_DENIED", "HOOK_BLOCKED", "APPROVAL_REJECTED"})
@@ -73,6 +75,17 @@ class History:
         return pins
 
     @property
+    def loaded(self) -> list[str]:
+        """Tools that were found by search, the latest first."""
+        results = [result for turn in reversed(self.turns) for result in reversed(turn.results)]
+        return [name for result in results if result is not None for name in found(result)]
+
+    @property
+    def asked(self) -> str:
+        """What the user said first; later turns see the tools that fit it too, so that the list stays the same."""
+        return "\n".join(one.content for one in self.start if isinstance(one, UserMessage))
+
+    @property
     def spent_s(self) -> float:
         """What the run has taken of its time, as far as it is stored."""
         return self.turns[-1].spent_s if self.turns else self.before_s
@@ -115,11 +128,13 @@ class History:
                 return "limit", f"the run's bound of {most} {what} is reached"
         return None
 
-    def without(self, bounds: Bounds, before: int | None = None) -> dict[str, str]:
+    def without(self, bounds: Bounds, before: int | None = None) -> dict[str, Hidden]:
         """Tools that left the run's view, with the reason; with `before`, as the model of that turn was shown it."""
         denials = Counter(name for turn in self.turns[:before] for name in _denied(turn))
         return {
-            name: f"denied in {count} answers of this run" for name, count in denials.items() if count >= bounds.denials
+            name: Hidden(reason="denied_repeatedly", why=f"denied in {count} answers of this run")
+            for name, count in denials.items()
+            if count >= bounds.denials
         }
 
     def _failure(self, most: int) -> str | None:

@@ -76,6 +76,7 @@ class Driver:
         self._model = model
         self._journal = journal
         self._caller = caller
+        self._state = caller.run_state or "acting"
         self._hear = hear
         self._wait = manner.wait
         self._strict = manner.strict
@@ -94,7 +95,7 @@ class Driver:
             stream=manner.stream,
             redact=engine.services.redactor.text,
         )
-        self._calling = Calling(engine, caller, journal)
+        self._calling = Calling(engine, caller, journal, tools_max=dialect.tools_max)
 
     @property
     def run_id(self) -> str:
@@ -159,7 +160,7 @@ class Driver:
     async def _answer(self) -> bool:
         number = len(self._history.turns)
         view = await self._calling.view(self._history.pins, number)
-        self._tell("turn.started", number, {"view_digest": view.digest, "tools": len(view.tools)})
+        self._tell("turn.started", number, {"view_digest": view.digest, "tools": len(view.tools), "state": self._state})
         try:
             export = self._dialect.export(view, strict=self._strict)
         except ConfigError as error:
@@ -245,7 +246,7 @@ class Driver:
         before = self._history.without(self._bounds, number)
         for name, why in self._history.without(self._bounds).items():
             if name not in before:
-                self._tell("tool.narrowed", number, {"name": name, "why": why})
+                self._tell("tool.narrowed", number, {"name": name, "why": why.why})
         await self._journal.save("running", turn=number)
         return False
 
@@ -253,7 +254,11 @@ class Driver:
         if not self._wait and await self._journal.cancelled():
             return await self._end("cancelled", BY_HAND)
         waiting = [result for result in turn.open_results if result is not None]
-        data = {"approvals": [one.approval_id for one in waiting], "calls": [one.call_id for one in waiting]}
+        data = {
+            "approvals": [one.approval_id for one in waiting],
+            "calls": [one.call_id for one in waiting],
+            "state": "waiting_human",
+        }
         await self._save_and_tell("run.waiting", number, data, "waiting", turn=number, release=not self._wait)
         return await self._decisions(number, turn) if self._wait else True
 

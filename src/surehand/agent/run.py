@@ -39,6 +39,7 @@ async def run(
     messages: Sequence[Message | str] | str | None = None,
     run_id: str | None = None,
     bounds: Bounds | None = None,
+    scene: str | None = None,
     **manner: Unpack[MannerFields],
 ) -> AsyncGenerator[RunEvent]:
     """Starts a run, or goes on with one, and tells what happens until it ends.
@@ -50,10 +51,10 @@ async def run(
         engine: An open engine.
         model: What answers.
         caller: On whose behalf. Of a run that is resumed: the same person, as authenticated now.
-        messages: The conversation so far; a string, or each string, is what the user says.
-            Leave it out to resume `run_id`.
+        messages: The conversation so far; strings are what the user says. Leave it out to resume `run_id`.
         run_id: Of a stored run to go on with, or the id for the new one.
         bounds: How far it may go; a resumed run keeps its own.
+        scene: Narrows what the model sees and may call; a resumed run keeps its own, unless another is named.
         **manner: `wait` (default true): whether to stay while people decide; else the run is left waiting, and resumed
             later by its id. `stream` (true): whether to ask for streamed answers. `strict` (false): whether tools are
             exported in strict mode.
@@ -64,14 +65,14 @@ async def run(
 
     Raises:
         ConfigError: No messages and no run id, messages that say nothing or hold a result without its call, a run id
-            that exists or cannot be one, a run that is driven already, here or elsewhere, or an unknown dialect.
-        NotFoundError: There is no such run in the caller's tenant.
-        NotAllowedError: The run is somebody else's.
+            that exists or cannot be one, a run that is driven already, here or elsewhere, an unknown scene or dialect.
+        NotFoundError, NotAllowedError: There is no such run in the caller's tenant, or it is somebody else's.
         StoreError: The store is gone, or another process took the run over.
     """
     services = engine.services
     spoken = dialect(model.dialect)
     how = Manner(**manner)
+    caller = caller if scene is None else engine.in_scene(caller, scene)
     given = None if messages is None else wellformed.conversation(messages)
     told_id = new_id("run") if run_id is None and messages is not None else run_id
     if told_id is None:
@@ -85,6 +86,7 @@ async def run(
         if not isinstance(journal, Journal):
             yield await _ending(services, journal)
             return
+        caller = caller.in_scene(caller.scene or journal.start.caller.scene)
         heard: asyncio.Queue[RunEvent | None] = asyncio.Queue()
         driver = Driver(engine, model, spoken, journal, caller, hear=heard.put_nowait, manner=how)
         kind: RunEventKind = "run.resumed" if messages is None else "run.started"

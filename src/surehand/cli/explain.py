@@ -63,7 +63,7 @@ def explain(
     document = _explained(
         Case(
             session=session,
-            world=World(catalog, policies),
+            world=World(catalog, policies, session.settings.filters),
             entry=entry,
             caller=caller,
             arguments=_final(session, entry, caller, args),

@@ -35,9 +35,13 @@ _TOOLS = '''\
 """Two tools: one reads, one has an effect. A model sees their names, docstrings and types, and nothing else."""
 
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 import surehand as sh
 
+OrderId = Annotated[str, Field(pattern=r"^[A-Z]-[0-9]{1,6}$", description="Such as A-1.")]
 PAID = Path(__file__).with_name("refunds.txt")
 ORDERS = {
     "A-1": {"item": "desk lamp", "paid_cents": 18000, "state": "delivered"},
@@ -45,18 +49,24 @@ ORDERS = {
 }
 
 
-@sh.tool(read_only=True, permissions=["orders:read"], display="Looking up order {order_id}")
-def find_order(order_id: str) -> dict[str, str | int]:
-    """Gives one order: its item, what was paid, and its state."""
+@sh.tool(read_only=True, permissions=["orders:read"], owner="shop", display="Looking up order {order_id}")
+def find_order(order_id: OrderId) -> dict[str, str | int]:
+    """Gives one order: its item, what was paid, and its state.
+
+    Use it before a refund; not to guess order numbers. Changes nothing. Never returns who the customer is.
+    """
     if order_id not in ORDERS:
         raise sh.BusinessError(f"There is no order {order_id}.")  # the model reads this
     return ORDERS[order_id]
 
 
 # `key` names the effect: whatever is repeated, an order is refunded once.
-@sh.tool(permissions=["refunds:write"], key=["order_id"], display="Refunding order {order_id}")
-def refund(order_id: str, amount_cents: int) -> str:
-    """Refunds an order. Moves real money."""
+@sh.tool(permissions=["refunds:write"], key=["order_id"], owner="shop", display="Refunding order {order_id}")
+def refund(order_id: OrderId, amount_cents: int) -> str:
+    """Refunds an order, in whole or in part. Moves real money and cannot be undone.
+
+    Use it when the customer asks for money back, never for an order that you have not looked at.
+    """
     if order_id not in ORDERS:
         raise sh.BusinessError(f"There is no order {order_id}.")
     if amount_cents > int(ORDERS[order_id]["paid_cents"]):

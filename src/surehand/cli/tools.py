@@ -10,8 +10,10 @@ from ..errors import NotAllowedError, NotFoundError
 from .documents import Document, listed_document, needs_key, tool_document
 from .entitled import may, reasons_against
 from .failures import OK
+from .lint import lint
 from .printer import Printer
 from .session import Session
+from .why import why
 
 if TYPE_CHECKING:
     from ..engine import Engine
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from ..view import ToolView, ViewEntry
 
 app = typer.Typer(no_args_is_help=True, help="Show what a caller may call, and what a tool promises.")
+app.command("why")(why)
+app.command("lint")(lint)
 
 
 @app.command("list")
@@ -43,12 +47,14 @@ def list_(
         against = reasons_against(engine, caller, "audit") if everything else ()
         if against:
             raise NotAllowedError(f"{caller.id} may not read why tools are hidden: {'; '.join(against)}")
-        return await engine.view(whose)
+        return await engine.view(whose, fit=False)
 
     view = session.run(work, needs="audit")
     if session.json:
         document: Document = {"digest": view.digest, "tools": [listed_document(entry) for entry in view.tools]}
-        session.out.document({**document, "hidden": view.hidden} if everything else document)
+        hidden = {name: one.why for name, one in view.hidden.items()}
+        reasons = {name: one.reason for name, one in view.hidden.items()}
+        session.out.document({**document, "hidden": hidden, "hidden_reasons": reasons} if everything else document)
     else:
         _print_view(session.out, view, whose, everything)
     return OK
@@ -109,7 +115,7 @@ def _version(catalog: Catalog, entry: Entry) -> Document:
     return {"version": spec.version, "stage": spec.stage, "state": state, "contract_hash": spec.contract_hash}
 
 
-_WHY = "; `surehand tools list --all --of NAME --as AUDITOR` says why"
+_WHY = "; `surehand tools why NAME` says why"
 
 
 def _print_view(out: Printer, view: ToolView, caller: Caller, everything: bool) -> None:
@@ -119,7 +125,7 @@ def _print_view(out: Printer, view: ToolView, caller: Caller, everything: bool) 
         out.nothing(f"{caller.id} sees no tool{'' if everything else _WHY}")
     if everything and view.hidden:
         out.line("hidden:")
-        out.table(("TOOL", "WHY"), list(view.hidden.items()))
+        out.table(("TOOL", "REASON", "WHY"), [(name, one.reason, one.why) for name, one in view.hidden.items()])
     elif everything:
         out.line("no tool is hidden")
 

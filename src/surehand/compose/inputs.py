@@ -9,7 +9,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 from ..errors import ConfigError
 from ..pipeline import Interceptor
 from ..policy import PolicySource, read_policies
-from ..settings import shown
+from ..registry import Catalog
+from ..settings import Settings, shown
 from ..spec import Definition, Tool, ToolSpec
 
 T = TypeVar("T")
@@ -90,6 +91,20 @@ def as_interceptor(value: Any, named: str) -> Interceptor:
             "name its methods so"
         )
     return value
+
+
+def check_tool_names(settings: Settings, catalog: Catalog) -> None:
+    """Checks that filters and `always` name tools and tags that there are.
+
+    Raises:
+        ConfigError: A name is not known; every one is told.
+    """
+    specs = [entry.tool.spec for entry in catalog.entries.values()]
+    names = {spec.name for spec in specs}
+    problems = settings.filters.unknown(specs)
+    problems += [f"always: there is no tool {name!r}" for name in settings.always if name not in names]
+    if problems:
+        raise ConfigError("; ".join(problems))
 
 
 def as_policies(value: PolicyArgument) -> tuple[PolicySource, ...]:

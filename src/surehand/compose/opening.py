@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..engine import Engine
@@ -14,11 +15,12 @@ from ..ports import AsStored, CallerResolver, Clock, Store, SystemClock
 from ..redact import Redactor
 from ..registry import Catalog, Registry
 from ..runners import Gate, InlineRunner, ThreadRunner
+from ..search import offer_search
 from ..secrets import Keyring
 from ..settings import Settings, read_project
 from ..spec import Tool
 from ..view import World
-from .inputs import PolicyArgument, as_interceptors, as_policies, as_tools, instance, require_methods
+from .inputs import PolicyArgument, as_interceptors, as_policies, as_tools, check_tool_names, instance, require_methods
 from .modules import load_interceptors, load_tools
 from .places import as_store, keys_and_anchor, open_place, within
 
@@ -63,8 +65,11 @@ def open_engine(
     around = load_interceptors(settings.interceptors, here) if interceptors is None else as_interceptors(interceptors)
     for tool in load_tools(settings.tools, here) if tools is None else as_tools(tools):
         registry.register(tool)
+    complete = partial(offer_search, most=settings.limits.view_tools)
+    complete(registry)
+    check_tool_names(settings, registry.catalog)
     load = policy_loader(settings.policies if policies is None else policies, settings)
-    world = World(registry.catalog, load(registry.catalog))
+    world = World(registry.catalog, load(registry.catalog), settings.filters)
     opened = open_place(place)
     keyring, anchor = keys_and_anchor(settings, place)
     services = _services(
@@ -77,8 +82,9 @@ def open_engine(
     )
     services.interceptors.extend(around)
     services.read_only_records = settings.read_only_records
+    services.always = settings.always
     _attend(services, settings)
-    return Engine(services, registry, load, anchor)
+    return Engine(services, registry, load, anchor, complete)
 
 
 def open_project(

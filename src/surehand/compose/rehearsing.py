@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..registry import Registry
 from ..rehearsal import RowResult, judge_rows, read_rows
+from ..search import offer_search
 from ..settings import Settings, read_project
 from ..view import World
 from .inputs import PolicyArgument
@@ -25,9 +26,10 @@ def load_world(settings: Settings, folder: Path, policies: PolicyArgument = None
     registry = Registry()
     for tool in load_tools(settings.tools, folder):
         registry.register(tool)
+    offer_search(registry, settings.limits.view_tools)
     own = None if settings.policies is None else folder / settings.policies
     load = policy_loader(own if policies is None else policies, settings)
-    return World(registry.catalog, load(registry.catalog))
+    return World(registry.catalog, load(registry.catalog), settings.filters)
 
 
 def policy_rows(

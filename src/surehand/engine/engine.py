@@ -19,6 +19,7 @@ from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
 from ..policy import Policies
 from ..registry import Catalog, Registry
 from ..runners import Gate
+from ..spec.rules import did_you_mean, known_names
 from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
@@ -53,7 +54,12 @@ class Engine:
     """
 
     def __init__(
-        self, services: Services, registry: Registry, load: Callable[[Catalog], Policies], anchor: Anchor
+        self,
+        services: Services,
+        registry: Registry,
+        load: Callable[[Catalog], Policies],
+        anchor: Anchor,
+        complete: Callable[[Registry], None],
     ) -> None:
         self.registry = registry
         self.approvals = Approvals(services)
@@ -64,7 +70,7 @@ class Engine:
         self.runs = Runs(services, self)
         self.sync = SyncEngine(self)
         self._s = services
-        self._worlds = Worlds(services, registry, load)
+        self._worlds = Worlds(services, registry, load, complete)
         self._maintenance = Maintenance(services, anchor)
         self._resumption = Resumption(services)
         self._hooks: Hooks | None = None
@@ -133,14 +139,50 @@ class Engine:
 
     # -- tools ----------------------------------------------------------------------------------------
 
-    async def view(self, caller: Caller, *, pins: Mapping[str, str] | None = None) -> ToolView:
+    async def view(
+        self,
+        caller: Caller,
+        *,
+        pins: Mapping[str, str] | None = None,
+        scene: str | None = None,
+        loaded: Sequence[str] = (),
+        fit: bool = True,
+    ) -> ToolView:
         """The tools that a caller may see now. `.hidden` is for operators, not for models.
+
+        Where there are more than `Limits.view_tools`, only the tools of the setting `always`, those of `loaded` and
+        `search_tools` are in it; the rest is found with that tool, and hidden as `too_many`.
 
         Args:
             caller: Who looks.
             pins: Name -> version that a run saw first: it keeps that version as long as it may be called.
+            scene: Narrows the view to a scene, as `caller.in_scene` does.
+            loaded: Names to show rather than others, such as those that `search_tools` found.
+            fit: Whether to leave out what is too much for a model.
+
+        Raises:
+            ConfigError: There is no such scene.
         """
-        return self._now().pinned(caller, pins or {}, now_us=self._s.clock.now_us())
+        world, now_us = self._now(), self._s.clock.now_us()
+        caller = caller if scene is None else self.in_scene(caller, scene)
+        if pins:
+            view = world.pinned(caller, pins, now_us=now_us)
+            return view.fit(self._s.limits.view_tools, (*self._s.always, *loaded)) if fit else view
+        if not fit:
+            return world.view(caller, now_us=now_us)
+        return world.shown(caller, self._s.limits.view_tools, (*self._s.always, *loaded), now_us=now_us)
+
+    def in_scene(self, caller: Caller, scene: str) -> Caller:
+        """The caller, narrowed to a scene of the project.
+
+        Raises:
+            ConfigError: There is no such scene.
+        """
+        scenes = self._s.world.filters.scenes
+        if scene and scene not in scenes:
+            known = did_you_mean(scene, sorted(scenes)) or known_names(sorted(scenes))
+            raise ConfigError(f"there is no scene {scene!r}{known if scenes else '; the project declares none'}")
+        return caller.in_scene(scene)
 
     def _list_allowed(self, caller: Caller) -> ToolView:
         return self._now().view(caller, now_us=self._s.clock.now_us())

@@ -51,7 +51,9 @@ class Resumption:
         if caller is None:
             why = f"`{record.name}` was not run: its caller may act no longer."
             stop = Stop(status="denied", error=tool_error("POLICY_DENIED", why, tool=record.name))
-        return await carry_on(stored_passage(self._s, record, caller or made_by, world), self._s, stop)
+        # Who they are is looked up anew; in which scene the call was made stays as it was.
+        caller = made_by if caller is None else caller.in_scene(made_by.scene)
+        return await carry_on(stored_passage(self._s, record, caller, world), self._s, stop)
 
     def _pending(self, record: CallRecord, world: World) -> ToolResult:
         p = stored_passage(self._s, record, own_caller(self._s, record), world)

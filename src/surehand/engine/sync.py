@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -49,9 +49,9 @@ class SyncEngine:
         finally:
             self._stop()
 
-    def view(self, caller: Caller) -> ToolView:
+    def view(self, caller: Caller, *, scene: str | None = None, loaded: Sequence[str] = ()) -> ToolView:
         """See `Engine.view`."""
-        return self._run(self._engine.view(caller))
+        return self._run(self._engine.view(caller, scene=scene, loaded=loaded))
 
     def call(
         self, call: ToolCall, caller: Caller, *, run: RunStep | None = None, idempotency_key: str | None = None

@@ -89,6 +89,8 @@ class Services:
     """Changes that the store did not take; made when it is there again."""
     owed_runs: dict[tuple[str, str], RunSave] = field(default_factory=dict[tuple[str, str], RunSave])
     """Likewise the ends and releases of runs, by tenant and run id: while this engine lives, nobody else takes them."""
+    always: tuple[str, ...] = ()
+    """Names of tools that a model is shown rather than others."""
     read_only_records: Literal["after", "before"] = "after"
     """Whether the record of a read-only call is durable before its result is returned."""
 

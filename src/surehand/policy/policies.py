@@ -227,6 +227,13 @@ class Policies:
             return Deny(policies=(), reasons=(f"{action} is always about one tool",))
         return self._other(action, caller, spec, now_ns)
 
+    def missing(self, caller: Caller, spec: ToolSpec) -> tuple[str, ...]:
+        """The permissions that a caller or their tenant lacks, while the built-in policy asks for them."""
+        if not self._names_missing:
+            return ()
+        needed = set(spec.permissions)
+        return tuple(sorted(needed.difference(caller.scopes) | needed.difference(self._scopes_of(caller))))
+
     def _authorized(self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], now_ns: int) -> Decision:
         may_view = self._other("view", caller, spec, now_ns)
         denied = isinstance(may_view, Deny)

@@ -36,6 +36,7 @@ class Anthropic:
     """The dialect. Stateless but for the exports that it keeps."""
 
     name = ANTHROPIC.name
+    tools_max = ANTHROPIC.tools_max
 
     def __init__(self) -> None:
         self._exporter = Exporter(ANTHROPIC, _render)

@@ -53,6 +53,8 @@ class Dialect(Protocol):
     """What the agent needs of one provider's format."""
 
     name: str
+    tools_max: int | None
+    """How many tools the provider takes in one request; `None` if nobody says."""
 
     def export(self, view: ToolView, *, strict: bool = False) -> Export:
         """The tools of a view. One bad schema never spoils the others; no tool is dropped without a note."""

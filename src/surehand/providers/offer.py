@@ -65,7 +65,7 @@ class _Export:
         if most is not None and len(view.tools) > most:
             raise ConfigError(
                 f"{profile.name} takes at most {most} tools in one request, and this view has {len(view.tools)}; "
-                "narrow the view by scopes, policies or stages"
+                "lower limits.view_tools, so that search_tools finds the rest, or narrow the view by a scene"
             )
         self.profile = profile
         self.view = view

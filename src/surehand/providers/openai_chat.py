@@ -27,6 +27,7 @@ class OpenAIChat:
     """The dialect. Stateless but for the exports that it keeps."""
 
     name = OPENAI_CHAT.name
+    tools_max = OPENAI_CHAT.tools_max
 
     def __init__(self) -> None:
         self._exporter = Exporter(OPENAI_CHAT, _render)

@@ -1,0 +1,6 @@
+"""Lint of contracts: what a model, a reviewer or a provider would stumble over. Reads contracts only; runs nothing."""
+
+from .finding import Finding, Rule, Severity
+from .lint import RULES, lint_tools
+
+__all__ = ["RULES", "Finding", "Rule", "Severity", "lint_tools"]
