@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .approval import Approval
     from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
     from .compose import open_engine, open_project
-    from .engine import Engine, Pending, RunInfo
+    from .engine import Engine, LimitUse, Pending, RunInfo
     from .errors import (
         ApprovalError,
         AuditError,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from .event import Event
-    from .limits import Limits
+    from .limits import Budget, Limits, Rate
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource
     from .ports import CallerResolver, Clock, Store
@@ -65,14 +65,14 @@ _HOME = {
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
     "compose": ("open_engine", "open_project"),
-    "engine": ("Engine", "Pending", "RunInfo"),
+    "engine": ("Engine", "LimitUse", "Pending", "RunInfo"),
     "errors": (
         "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
         "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError",
         "Unavailable",
     ),
     "event": ("Event",),
-    "limits": ("Limits",),
+    "limits": ("Budget", "Limits", "Rate"),
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource"),
     "ports": ("CallerResolver", "Clock", "Store"),
@@ -92,16 +92,16 @@ _HOME = {
 _ROOM = {name: room for room, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
-    "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
+    "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment", "AuditError",
+    "Block", "Bounds", "Budget", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
     "ConfigError", "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Injected", "Interceptor",
-    "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
-    "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunEvent", "RunInfo",
-    "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
-    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable",
-    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model",
-    "raw_tool", "read_project", "run", "tool",
+    "LimitUse", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone",
+    "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending",
+    "PolicyError", "PolicySource", "Proposed", "Rate", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite",
+    "RunEvent", "RunInfo", "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView",
+    "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project",
+    "parse_model", "raw_tool", "read_project", "run", "tool",
 ]  # fmt: skip
 
 

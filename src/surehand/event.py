@@ -15,6 +15,9 @@ EventKind = Literal[
     "call.progress",
     "call.finished",
     "approval.decided",
+    "limit.reserved",
+    "limit.refused",
+    "tool.health",
     "engine.problem",
 ]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from .errors import ConfigError
-from .limits import Limits
+from .limits import Budget, Limits, Quotas, Rate
+from .limits.declared import read_limit
 from .types import SELF, Caller, group_names
 
 Irreversible = Literal["ask", "deny"]
@@ -55,6 +56,10 @@ class Settings:
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Tenant -> the scopes that any of its callers can have at most. A tenant that is not named has no such limit."""
     limits: Limits = field(default_factory=Limits)
+    budgets: tuple[Budget, ...] = ()
+    """How much may be done; see `Budget`."""
+    rates: tuple[Rate, ...] = ()
+    """How fast; see `Rate`."""
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
 
@@ -68,6 +73,9 @@ class Settings:
                 raise ConfigError(f"{name} must be {' or '.join(map(repr, known))}, not {shown(getattr(self, name))}")
         if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"limits must be Limits(...), not {shown(self.limits)}")
+        for name, kind in (("budgets", Budget), ("rates", Rate)):
+            object.__setattr__(self, name, _declared(getattr(self, name), name, kind))
+        Quotas(self.budgets, self.rates)  # refuses two of one name
         tenants = {name: _strings(scopes, f"tenants.{name}: scopes") for name, scopes in _items("tenants", self)}
         object.__setattr__(self, "tenants", tenants)
         object.__setattr__(self, "tools", tuple(_module(name) for name in _strings(self.tools, "tools")))
@@ -77,6 +85,11 @@ class Settings:
         object.__setattr__(self, "callers", dict(_items("callers", self)))
         for name, caller in self.callers.items():
             _check_caller(name, caller, tenants)
+
+    @property
+    def quotas(self) -> Quotas:
+        """All budgets and rates."""
+        return Quotas(self.budgets, self.rates)
 
 
 def read_project(path: str | Path = "surehand.toml") -> tuple[Settings, Path]:
@@ -153,9 +166,31 @@ def _settings(data: dict[str, Any]) -> Settings:
         values["limits"] = Limits(**tables["limits"])
     except ConfigError as error:
         raise ConfigError(f"limits: {error}") from error
+    for name, kind in (("budgets", Budget), ("rates", Rate)):
+        values[name] = _limits(values.get(name, []), name, kind)
     values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
     values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)
+
+
+def _limits(tables: Any, where: str, kind: type[Any]) -> tuple[Any, ...]:
+    if not isinstance(tables, list):
+        raise ConfigError(f"{where} must be tables [[{where}]], not {shown(tables)}")
+    found: list[Any] = []
+    for number, table in enumerate(cast("list[Any]", tables), 1):
+        try:
+            found.append(read_limit(kind, _table(table, "each")))
+        except ConfigError as error:
+            raise ConfigError(f"{where}, number {number}: {error}") from error
+    return tuple(found)
+
+
+def _declared(value: Any, where: str, kind: type[Any]) -> tuple[Any, ...]:
+    given = tuple(cast("list[Any]", value)) if isinstance(value, list | tuple) else (value,)
+    for one in given:
+        if not isinstance(one, kind):
+            raise ConfigError(f"{where} must be a list of {kind.__name__}(...), not {shown(one)}")
+    return given
 
 
 def _audit(table: dict[str, Any]) -> Any:

@@ -19,7 +19,15 @@ from surehand.testing.store_run_contract import event, everything, run, saving, 
 
 FIRST = "0001"
 NEWEST = schema.HEAD
-NEW = {"surehand_runs", "surehand_turns", "surehand_run_events", "surehand_settings"}
+NEW = {
+    "surehand_runs",
+    "surehand_turns",
+    "surehand_run_events",
+    "surehand_settings",
+    "surehand_counters",
+    "surehand_reservations",
+    "surehand_health",
+}
 """Tables that came later."""
 
 

@@ -34,9 +34,9 @@ class Calling:
         self.fresh: set[int] = set()
         """Positions that the last `begin` made for the first time."""
 
-    async def view(self, pins: Mapping[str, str], number: int) -> ToolView:
+    async def view(self, pins: Mapping[str, str], number: int, *, available: bool = True) -> ToolView:
         """What the caller may see, in the versions that the run has seen, as narrowed before a turn."""
-        view = await self._engine.view(self._caller, pins=pins)
+        view = await self._engine.view(self._caller, pins=pins, available=available)
         return view.without(self._history.without(self._bounds, number))
 
     async def begin(self, number: int) -> dict[int, asyncio.Task[ToolResult]]:
@@ -59,7 +59,7 @@ class Calling:
     async def _shown(self, number: int, turn: Turn) -> ToolView:
         """What the model of a turn was shown, less what may not be called any more. No other version stands in."""
         pins = turn.answer.pins
-        view = await self.view(pins, number)
+        view = await self.view(pins, number, available=False)  # what went down since is told as that
         other = {one.name: "not shown in this turn" for one in view.tools if pins.get(one.name) != one.version}
         return view.without(other)
 

@@ -13,6 +13,7 @@ from ..engine import Engine
 from ..engine.run_parts import BY_HAND, cancelled
 from ..errors import ConfigError, SurehandError
 from ..event import Event
+from ..pipeline.breaker import UNAVAILABLE
 from ..ports import RunStatus
 from ..providers import Dialect, Export, ModelTurn
 from ..types import Caller
@@ -191,7 +192,8 @@ class Driver:
         pins = {entry.name: entry.version for entry in view.tools}
         runs = model.stop in ("tool_calls", "length") and not model.refusal
         results: list[ToolResult | None] = [None] * len(model.calls) if runs else []
-        answer = Answer(model=model, pins=pins)
+        left = sorted(name for name, why in view.hidden.items() if why == UNAVAILABLE and name in self._history.pins)
+        answer = Answer(model=model, pins=pins, left=tuple(left))
         self._history.turns.append(Turn(answer, view.digest, results, self._spent_s))
 
     async def _store_answer(self, number: int) -> bool:

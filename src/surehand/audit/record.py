@@ -21,10 +21,16 @@ Kind = Literal[
     "call.resolved",
     "approval.decided",
     "approval.ended",
+    "budget.settled",
+    "budget.released",
+    "limit.refused",
+    "tool.health",
 ]
 """Which step: a question was asked, the intent before an effect, the raw outcome, the result as given, a call
 that never ran, a stored result given again, a completion after its deadline, the work of a dead process found,
-an unknown outcome settled by evidence; a person's answer, an approval that ended without one."""
+an unknown outcome settled by evidence; a person's answer, an approval that ended without one; what a call reserved of
+a budget was used or given back, an approved call had to wait for a limit; a tool or its upstream went down or came
+back."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):

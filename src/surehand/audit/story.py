@@ -13,6 +13,9 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     approval_id, digest, shown_hash, approver, groups, verdict, reason   a person's answer; `status` is then the
                                    question's: open, approved or rejected
     status, error_code, result_ref, evidence, by   how it ended; who settled it is `by`, or `approver`
+    charges, limit                 what it took of budgets and rates, as [limit, amount]; the one that had no room
+    budget, scope, amount          what of it was used or given back
+    cached, stale, fallback_for, fallback_of   where the result came from, if not from the tool itself
 """
 
 from __future__ import annotations
@@ -133,7 +136,7 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
 
 _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied", "call.recovered": "unknown"}
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
-_BESIDE = frozenset({"call.replayed", "call.late"})
+_BESIDE = frozenset({"call.replayed", "call.late", "budget.settled", "budget.released", "limit.refused", "tool.health"})
 """Told, but they do not move the call: what they say is not what the call was."""
 _OF_THE_CALLER = frozenset(
     {"caller", "view_digest", "tool_call_id", "step_index", "position", "arguments", "decision", "policy_set"}
@@ -245,7 +248,23 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
             why = _text(said, "evidence")
             return f"the process that ran it was found dead{f' ({why})' if why else ''}{ended}"
         case _:
-            return _SENTENCES.get(kind, kind) + ended
+            return _beside(kind, said) or _SENTENCES.get(kind, kind) + ended
+
+
+def _beside(kind: str, said: dict[str, Any]) -> str:
+    """What is told of limits, health and earlier results."""
+    match kind:
+        case "budget.settled" | "budget.released":
+            what = "was used" if kind == "budget.settled" else "was given back"
+            return f"{said.get('amount')} of the budget {_text(said, 'budget')} {what}"
+        case "limit.refused":
+            return f"it was approved, and waits until the limit {_text(said, 'limit')} has room"
+        case "tool.health":
+            return f"{_text(said, 'subject')}: its breaker is {_text(said, 'state')}"
+        case "call.finished" if said.get("cached") is True:
+            return "an earlier result was given again" + (", old as it is" if said.get("stale") is True else "")
+        case _:
+            return ""
 
 
 def _settled(said: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from . import approvals, audit, call, policy, tools
+from . import approvals, audit, call, limits, policy, tools
 from .demo import demo
 from .doctor import doctor
 from .failures import FAILED, INTERRUPTED, OK, InterruptedCommand, log_as_lines, report
@@ -30,6 +30,7 @@ app.add_typer(runs, name="run")
 app.add_typer(call.app, name="call")
 app.add_typer(tools.app, name="tools")
 app.add_typer(approvals.app, name="approvals")
+app.add_typer(limits.app, name="limits")
 app.add_typer(audit.app, name="audit")
 app.add_typer(policy.app, name="policy")
 app.command("demo", context_settings={"ignore_unknown_options": True})(demo)

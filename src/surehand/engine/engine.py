@@ -16,6 +16,7 @@ from ..call import RunStep, ToolCall, ToolResult
 from ..errors import ConfigError, NotFoundError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
+from ..pipeline.breaker import without_unavailable
 from ..policy import Policies
 from ..registry import Catalog, Registry
 from ..runners import Gate
@@ -24,6 +25,7 @@ from ..view import ToolView, World
 from .approvals import Approvals
 from .closing import check_keys, hold_what_still_runs, settled
 from .faults import fault
+from .limits import LimitsInUse
 from .maintenance import Maintenance
 from .records import Artifacts, Audit
 from .resume import Resumption
@@ -47,6 +49,7 @@ class Engine:
         audit: The record, and its verification.
         runs: Stored runs; `sh.run` drives them.
         artifacts: Parts of results that are kept beside them.
+        limits: What is used of budgets and rates, and how tools are.
         sync: The same for code without an event loop.
     """
 
@@ -58,6 +61,7 @@ class Engine:
         self.unknown = Unknowns(services)
         self.audit = Audit(services, anchor, self._seal)
         self.artifacts = Artifacts(services)
+        self.limits = LimitsInUse(services)
         self.runs = Runs(services, self)
         self.sync = SyncEngine(self)
         self._s = services
@@ -126,17 +130,20 @@ class Engine:
 
     # -- tools ----------------------------------------------------------------------------------------
 
-    async def view(self, caller: Caller, *, pins: Mapping[str, str] | None = None) -> ToolView:
+    async def view(self, caller: Caller, *, pins: Mapping[str, str] | None = None, available: bool = True) -> ToolView:
         """The tools that a caller may see now. `.hidden` is for operators, not for models.
 
         Args:
             caller: Who looks.
             pins: Name -> version that a run saw first: it keeps that version as long as it may be called.
+            available: Whether what is unavailable at the moment is left out. A call of it is told so either way.
         """
-        return self._now().pinned(caller, pins or {}, now_us=self._s.clock.now_us())
+        view = self._now().pinned(caller, pins or {}, now_us=self._s.clock.now_us())
+        return without_unavailable(self._s, caller.tenant, view) if available else view
 
     def _list_allowed(self, caller: Caller) -> ToolView:
-        return self._now().view(caller, now_us=self._s.clock.now_us())
+        view = self._now().view(caller, now_us=self._s.clock.now_us())
+        return without_unavailable(self._s, caller.tenant, view)
 
     # -- calls ----------------------------------------------------------------------------------------
 
@@ -224,7 +231,7 @@ class Engine:
             if result.status != "pending" or left_s <= 0:
                 return result
             try:
-                async with asyncio.timeout(min(left_s, _POLL_S)):
+                async with asyncio.timeout(min(left_s, _pause_s(result))):
                     await changed.wait()
             except TimeoutError:
                 continue
@@ -282,6 +289,12 @@ class Engine:
         if event.kind in ("approval.decided", "call.finished"):
             self._changed.set()
             self._changed = asyncio.Event()
+
+
+def _pause_s(result: ToolResult) -> float:
+    """How long to wait before an approved call is tried again that a limit or a breaker has held up."""
+    after_s: float | None = None if result.error is None else result.error.details.get("retry_after_s")
+    return max(_POLL_S, after_s or 0.0)
 
 
 def _clean(call: ToolCall) -> ToolCall:

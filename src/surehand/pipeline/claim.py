@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from ..errors import SurehandError
 from ..ledger import CallRecord, effect_key, meaning
+from ..limits import Charge, Full
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Claim, Existing, Move
 from .ask import ask
 from .passage import Passage, Stop, storable
+from .quota import charges, no_room, tell_reserved
 from .services import Services
 from .stored import answer, for_reader
 from .trace import StoredArguments, seal_json, trace
@@ -35,19 +37,29 @@ async def claim(p: Passage, s: Services) -> Stop | None:
         return p.refuse("RATE_LIMITED", "Too many questions wait for people already; try again when some are answered.")
     if len(s.owed) >= s.limits.pending_records:
         return Stop(status="error", error=failures.unavailable(p.spec, "the store is away"))
+    takes = charges(p, s, starts=not asks)
+    return takes if isinstance(takes, Stop) else await _claim(p, s, key, takes)
+
+
+async def _claim(p: Passage, s: Services, key: str | None, takes: tuple[Charge, ...]) -> Stop | None:
     for _ in range(_ROUNDS):
         order = _order(p, s, key)
         try:
-            existing = await s.store.claim(order)
+            existing = await (s.store.claim_within(order, takes) if takes else s.store.claim(order))
         except SurehandError:
             return _no_record(p, s, order)
+        if isinstance(existing, Full):
+            p.charges = ()
+            return no_room(p, s, existing)
         if existing is None:
             p.record = order.record
+            tell_reserved(p, s)
             if order.approval is not None:
                 return pending(order.record)
             return None
         stop = await _answer(p, s, existing)
         if stop is not None:
+            p.charges = ()
             return stop
     return p.refuse("TOOL_DUPLICATE_REQUEST", "This call is being settled by another process; ask again.")
 

@@ -26,6 +26,8 @@ from ..approval import Approval, ApprovalStatus, Counted, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact, Status
 from ..ledger import CallRecord
+from ..limits import Charge, Full
+from .quotas import QuotaStore
 from .runs import RunStore
 
 
@@ -74,6 +76,9 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     binding_hash: str | None = None
     release_key: bool = False
     """Whether the effect may be asked for again: it surely did not happen."""
+    spent: bool = False
+    """Whether a call that ends without holding its key may have done its work all the same: its budget is not given
+    back."""
     approval: tuple[str, tuple[ApprovalStatus, ...], ApprovalStatus] | None = None
     """`(approval_id, expected states, new state)` of an approval of this call: part of the condition."""
     new_approval: Approval | None = None
@@ -100,7 +105,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, Protocol):
+class Store(RunStore, QuotaStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:
@@ -125,6 +130,18 @@ class Store(RunStore, Protocol):
 
     def move(self, move: Move) -> Awaitable[bool]:
         """Whether the condition held and the change was made."""
+        ...
+
+    def claim_within(self, claim: Claim, charges: Sequence[Charge]) -> Awaitable[Existing | Full | None]:
+        """As `claim`, if there is room for all charges; a call that is already there takes nothing."""
+        ...
+
+    def move_within(self, move: Move, charges: Sequence[Charge]) -> Awaitable[bool | Full]:
+        """As `move`, if there is room for all charges.
+
+        What the call has reserved of the same limit and scope with the same amount stays as it is; another amount
+        replaces it.
+        """
         ...
 
     def vote(

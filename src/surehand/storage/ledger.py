@@ -8,9 +8,11 @@ from typing import get_args
 from ..approval import ApprovalStatus
 from ..call import Status
 from ..ledger import CallRecord
+from ..limits import Charge, Full
 from ..ports import Claim, Existing, Move
 from . import statements
 from .audit import record
+from .quotas import end_of_move, room, take
 from .rows import all_readable, approval_values, call_record, call_values
 from .tx import LostRaceError, Row, Statement, Tx, Values
 
@@ -19,7 +21,17 @@ FINISHED: frozenset[Status] = frozenset({"ok", "error", "denied", "cancelled"})
 
 
 def claim(tx: Tx, claim: Claim) -> Existing | None:
-    """`Store.claim`. Of two processes that insert one key at once, one fails, and its rerun finds the other's."""
+    """`Store.claim`."""
+    found = claim_within(tx, claim, ())
+    assert not isinstance(found, Full)
+    return found
+
+
+def claim_within(tx: Tx, claim: Claim, charges: Sequence[Charge]) -> Existing | Full | None:
+    """`Store.claim_within`.
+
+    Of two processes that insert one key at once, one fails, and its rerun finds the other's.
+    """
     record_ = claim.record
     values = call_values(record_)
     query = statements.find_unknown if record_.key is None else statements.find_existing
@@ -29,6 +41,10 @@ def claim(tx: Tx, claim: Claim) -> Existing | None:
             lapsed = row
         else:
             return _existing(row)
+    taken = room(tx, record_.tenant, record_.call_id, charges) if charges else []
+    if isinstance(taken, Full):
+        return taken
+    take(tx, record_.tenant, record_.call_id, taken)
     if lapsed is not None:
         _take_key(tx, claim, lapsed)
     elif record_.key is not None:
@@ -71,6 +87,17 @@ def _take_key(tx: Tx, claim: Claim, lapsed: Row) -> None:
         raise LostRaceError("the key moved to another call")
 
 
+def move_within(tx: Tx, move_: Move, charges: Sequence[Charge]) -> bool | Full:
+    """`Store.move_within`."""
+    taken = room(tx, move_.tenant, move_.call_id, charges)
+    if isinstance(taken, Full):
+        return taken
+    if not move(tx, move_):
+        return False
+    take(tx, move_.tenant, move_.call_id, taken)
+    return True
+
+
 def move(tx: Tx, move: Move) -> bool:
     """`Store.move`."""
     if move.approval is not None and not _approval_is(tx, move, move.approval[0], move.approval[1]):
@@ -89,6 +116,7 @@ def move(tx: Tx, move: Move) -> bool:
     if move.release_key:
         tx.write(statements.release_key, {"tenant": move.tenant, "call_id": move.call_id})
     record(tx, move.audit)
+    end_of_move(tx, move)
     return True
 
 

@@ -9,11 +9,14 @@ from ..approval import Approval, ApprovalStatus, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Status
 from ..ledger import CallRecord
+from ..limits import Charge, Counter, Full, Held
 from ..ports import (
     Ballot,
     Claim,
     Existing,
+    HealthRecord,
     Move,
+    ReadCharges,
     RunRecord,
     RunSave,
     RunStatus,
@@ -21,7 +24,7 @@ from ..ports import (
     StoredEvent,
     TurnRecord,
 )
-from . import approvals, audit, ledger, runs
+from . import approvals, audit, ledger, quotas, runs
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
 from .lane import Lane
@@ -223,3 +226,39 @@ class SqlStore:
     ) -> list[StoredEvent]:
         """See `ports.RunStore`."""
         return await self._read(lambda tx: runs.list_run_events(tx, tenant, run_id, after_seq, limit))
+
+    def claim_within(self, claim: Claim, charges: Sequence[Charge]) -> Awaitable[Existing | Full | None]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: ledger.claim_within(tx, claim, charges))
+
+    def move_within(self, move: Move, charges: Sequence[Charge]) -> Awaitable[bool | Full]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: ledger.move_within(tx, move, charges))
+
+    def charge_read(self, read: ReadCharges) -> Awaitable[Full | None]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: quotas.charge_read(tx, read))
+
+    def end_read(self, tenant: str, call_id: str, *, spent: bool) -> Awaitable[None]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: quotas.end_read(tx, tenant, call_id, spent=spent))
+
+    async def open_reads(self, owner: str, *, now_us: int, silent_us: int, limit: int = 100) -> list[tuple[str, str]]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.open_reads(tx, owner, now_us, silent_us, limit))
+
+    async def list_counters(self, tenant: str, *, limit: int = 1000) -> list[Counter]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.list_counters(tx, tenant, limit))
+
+    async def held_by(self, tenant: str, call_id: str) -> list[Held]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.held_by(tx, tenant, call_id))
+
+    def note_health(self, record: HealthRecord) -> Awaitable[None]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: quotas.note_health(tx, record))
+
+    async def list_health(self, tenant: str, *, limit: int = 1000) -> list[HealthRecord]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.list_health(tx, tenant, limit))
