@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import surehand as sh
-from surehand.testing import ScriptedModel
+from surehand.testing import FakeClock, ScriptedModel
 from tests.desk import ASK_FINANCE, Desk, pay_tool
 
 
@@ -25,8 +25,8 @@ async def test_a_tool_leaves_the_run_and_never_flickers_back(desk: Desk, open_de
         """Looks elsewhere."""
         return "elsewhere"
 
-    limits = sh.Limits(breaker_failures=1, breaker_open_s=0.05)
-    engine: sh.Engine = await open_desk(look, other, settings=sh.Settings(limits=limits))
+    settings = sh.Settings(limits=sh.Limits(breaker_failures=1))
+    engine: sh.Engine = await open_desk(look, other, settings=settings, clock=FakeClock())
     shown: list[tuple[str, ...]] = []
 
     def names(request: Mapping[str, Any]) -> None:

@@ -1,5 +1,7 @@
 """`surehand limits show` and `surehand tools health`."""
 
+from collections.abc import Callable, Iterator
+
 import pytest
 
 from tests.cli.driver import PROJECT, Project
@@ -22,8 +24,20 @@ window_s = 1000000000
 """
 
 
-def test_what_is_used_and_left(project: Project) -> None:
-    (project.folder / "surehand.toml").write_text(PROJECT + LIMITS, encoding="utf-8")
+@pytest.fixture
+def declare(project: Project) -> Iterator[Callable[[str], None]]:
+    """Give what adds to the project file, which is as before afterwards."""
+    file = project.folder / "surehand.toml"
+
+    def add(more: str) -> None:
+        file.write_text(PROJECT + more, encoding="utf-8")
+
+    yield add
+    file.write_text(PROJECT, encoding="utf-8")
+
+
+def test_what_is_used_and_left(project: Project, declare: Callable[[str], None]) -> None:
+    declare(LIMITS)
     assert project.run("call", "pay", "--args", '{"order": "x1", "cents": 700}', "--as", "alice").code == 0
     refused = project.run("call", "pay", "--args", '{"order": "x2", "cents": 700}', "--as", "alice", "--json")
     assert refused.code == 1
@@ -48,8 +62,8 @@ def test_what_is_used_and_left(project: Project) -> None:
     assert "choose --as bob" in project.run("limits", "show", "--all", "--as", "alice").err
 
 
-def test_a_typo_is_told(project: Project) -> None:
-    (project.folder / "surehand.toml").write_text(PROJECT + LIMITS.replace('"pay"', '"payy"'), encoding="utf-8")
+def test_a_typo_is_told(project: Project, declare: Callable[[str], None]) -> None:
+    declare(LIMITS.replace('"pay"', '"payy"'))
     ran = project.run("tools", "list", "--as", "alice")
     assert ran.code == 1
     assert "cents: there is no tool 'payy'" in ran.err

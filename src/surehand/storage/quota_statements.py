@@ -63,7 +63,6 @@ open_reads = Statement(
         (reservations.c.owner == _text("of_owner"))
         | (func.coalesce(_silent_us, _number("least_silent_us")) >= _number("least_silent_us")),
     )
-    .distinct()
     .limit(_limit())
 )
 

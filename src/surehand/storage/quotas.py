@@ -147,7 +147,7 @@ def held_by(tx: Tx, tenant: str, call_id: str) -> list[Held]:
 def open_reads(tx: Tx, owner: str, now_us: int, silent_us: int, limit: int) -> list[tuple[str, str]]:
     """`QuotaStore.open_reads`."""
     values = {"of_owner": owner, "now_us": now_us, "least_silent_us": silent_us, "limit": limit}
-    return [(tenant, call_id) for tenant, call_id in tx.rows(statements.open_reads, values)]
+    return list(dict.fromkeys((tenant, call_id) for tenant, call_id in tx.rows(statements.open_reads, values)))
 
 
 def list_counters(tx: Tx, tenant: str, limit: int) -> list[Counter]:
