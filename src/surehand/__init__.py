@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .approval import Approval
     from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
     from .compose import open_engine, open_project, policy_rows
-    from .engine import Deputy, Engine, Grantee, GrantInfo, Pending, RunInfo
+    from .engine import Deputy, Engine, Grantee, GrantInfo, LimitUse, Pending, RunInfo
     from .errors import (
         ApprovalError,
         AuditError,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from .event import Event
-    from .limits import Limits
+    from .limits import Budget, Limits, Rate
     from .lint import Finding, lint_tools
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource, Shadow
@@ -69,14 +69,14 @@ _HOME = {
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
     "compose": ("open_engine", "open_project", "policy_rows"),
-    "engine": ("Deputy", "Engine", "GrantInfo", "Grantee", "Pending", "RunInfo"),
+    "engine": ("Deputy", "Engine", "GrantInfo", "Grantee", "LimitUse", "Pending", "RunInfo"),
     "errors": (
         "ApprovalError", "AuditError", "BusinessError", "ConfigError", "NotAllowedError", "NotFoundError",
         "OutcomeUnknown", "PolicyError", "RegistryError", "SpecError", "StoreError", "SurehandError", "ToolError",
         "Unavailable",
     ),
     "event": ("Event",),
-    "limits": ("Limits",),
+    "limits": ("Budget", "Limits", "Rate"),
     "lint": ("Finding", "lint_tools"),
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource", "Shadow"),
@@ -97,17 +97,17 @@ _HOME = {
 
 __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
-    "AuditError", "Block", "Bounds", "BusinessError", "CallContext", "Caller", "CallerResolver", "Catalog", "Clock",
-    "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine", "Event", "Export", "Filters",
-    "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor", "Limits", "Message", "ModelFailure",
-    "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output",
-    "Parameter", "ParameterSchema", "Pending", "PolicyError", "PolicySource", "Proposed", "Registry",
-    "RegistryError", "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep",
-    "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
-    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec",
-    "ToolView", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "lint_tools",
-    "open_engine", "open_project", "parse_model", "policy_rows", "raw_tool", "read_project", "replay_policies",
-    "run", "shadow_report", "tool",
+    "AuditError", "Block", "Bounds", "Budget", "BusinessError", "CallContext", "Caller", "CallerResolver",
+    "Catalog", "Clock", "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine", "Event",
+    "Export", "Filters", "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor", "LimitUse",
+    "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
+    "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
+    "PolicySource", "Proposed", "Rate", "Registry", "RegistryError", "Replay", "Requirement", "Retry", "Rewrite",
+    "RowResult", "RunEvent", "RunInfo", "RunStep", "Secret", "Settings", "Shadow", "ShadowReport", "SpecError",
+    "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError",
+    "ToolFilter", "ToolResult", "ToolSpec", "ToolView", "Unavailable", "UserMessage", "ViewEntry", "Withhold",
+    "bind_tool", "export", "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows", "raw_tool",
+    "read_project", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

@@ -82,6 +82,12 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """The person who changed the arguments before the call ran; the content says which."""
     replayed: bool = False
     """Whether this is the stored result of an earlier identical call."""
+    cached: bool = False
+    """Whether this is what the same read gave earlier (`ToolSpec.cache_ttl_s`, `fallback="cache"`)."""
+    stale: bool = False
+    """Whether a cached result is older than its tool wants, because the tool is unavailable."""
+    fallback_for: str | None = None
+    """`name@version` of the tool that was asked for, where another one answered in its place."""
     display: str = ""
     """For people: the tool's display text, filled in."""
 
@@ -112,6 +118,7 @@ def told(result: ToolResult) -> dict[str, Any]:
         "status": result.status,
         "code": None if result.error is None else result.error.code,
         "replayed": result.replayed,
+        "cached": result.cached,
         "of": result.call_id,
         "display": result.display,
         "content": result.content[:_TOLD_CHARS],

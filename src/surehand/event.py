@@ -21,6 +21,9 @@ EventKind = Literal[
     "grant.given",
     "grant.used",
     "grant.revoked",
+    "limit.reserved",
+    "limit.refused",
+    "tool.health",
     "engine.problem",
 ]
 

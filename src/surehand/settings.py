@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from .errors import ConfigError
-from .limits import Limits
+from .limits import Budget, Limits, Quotas, Rate
+from .limits.declared import read_limit
 from .notify import NotifySettings
 from .types import BUILTIN_ROLES, SELF, Caller, group_names
 from .view import FILTER_TABLES, Filters, read_filters
@@ -66,6 +67,10 @@ class Settings:
     """Names of tools that a model is shown rather than others, where a view has more than `limits.view_tools`."""
     filters: Filters = field(default_factory=Filters)
     """In the file: the tables `agents`, `scenes`, `environments` and `run_states`."""
+    budgets: tuple[Budget, ...] = ()
+    """How much may be done; see `Budget`."""
+    rates: tuple[Rate, ...] = ()
+    """How fast; see `Rate`."""
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
 
@@ -77,24 +82,28 @@ class Settings:
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} must be {' or '.join(map(repr, known))}, not {shown(getattr(self, name))}")
-        if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"limits must be Limits(...), not {shown(self.limits)}")
-        if not isinstance(self.notify, NotifySettings):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"notify must be NotifySettings(...), not {shown(self.notify)}")
-        if not isinstance(self.filters, Filters):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigError(f"filters must be Filters(...), not {shown(self.filters)}")
-        object.__setattr__(self, "always", _strings(self.always, "always"))
+        for name, kind in (("limits", Limits), ("notify", NotifySettings), ("filters", Filters)):
+            if not isinstance(getattr(self, name), kind):
+                raise ConfigError(f"{name} must be {kind.__name__}(...), not {shown(getattr(self, name))}")
+        for name, kind in (("budgets", Budget), ("rates", Rate)):
+            object.__setattr__(self, name, _declared(getattr(self, name), name, kind))
+        Quotas(self.budgets, self.rates)  # refuses two of one name
         tenants = {name: _strings(scopes, f"tenants.{name}: scopes") for name, scopes in _items("tenants", self)}
         object.__setattr__(self, "tenants", tenants)
         object.__setattr__(self, "tools", tuple(_module(name) for name in _strings(self.tools, "tools")))
-        object.__setattr__(self, "interceptors", _strings(self.interceptors, "interceptors"))
-        object.__setattr__(self, "roles", _strings(self.roles, "roles"))
+        for name in ("interceptors", "roles", "always"):
+            object.__setattr__(self, name, _strings(getattr(self, name), name))
         for place in self.interceptors:
             _check_place(place)
         object.__setattr__(self, "callers", dict(_items("callers", self)))
         for name, caller in self.callers.items():
             _check_caller(name, caller, tenants)
             _check_roles(name, caller, self.roles, self.approvers)
+
+    @property
+    def quotas(self) -> Quotas:
+        """All budgets and rates."""
+        return Quotas(self.budgets, self.rates)
 
 
 def read_project(path: str | Path = "surehand.toml") -> tuple[Settings, Path]:
@@ -175,9 +184,31 @@ def _settings(data: dict[str, Any]) -> Settings:
     _check_names(tables["notify"], NotifySettings, "notify")
     values["notify"] = NotifySettings(**tables["notify"])
     values["filters"] = read_filters(filters)
+    for name, kind in (("budgets", Budget), ("rates", Rate)):
+        values[name] = _limits(values.get(name, []), name, kind)
     values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
     values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)
+
+
+def _limits(tables: Any, where: str, kind: type[Any]) -> tuple[Any, ...]:
+    if not isinstance(tables, list):
+        raise ConfigError(f"{where} must be tables [[{where}]], not {shown(tables)}")
+    found: list[Any] = []
+    for number, table in enumerate(cast("list[Any]", tables), 1):
+        try:
+            found.append(read_limit(kind, _table(table, "each")))
+        except ConfigError as error:
+            raise ConfigError(f"{where}, number {number}: {error}") from error
+    return tuple(found)
+
+
+def _declared(value: Any, where: str, kind: type[Any]) -> tuple[Any, ...]:
+    given = tuple(cast("list[Any]", value)) if isinstance(value, list | tuple) else (value,)
+    for one in given:
+        if not isinstance(one, kind):
+            raise ConfigError(f"{where} must be a list of {kind.__name__}(...), not {shown(one)}")
+    return given
 
 
 def _audit(table: dict[str, Any]) -> Any:

@@ -399,3 +399,28 @@ async def test_C63_an_approval_survives_a_restart_and_counts_once(desk: Desk, op
 async def _recorded(engine: sh.Engine, desk: Desk, call_id: str, kind: str) -> bool:
     rows = await engine.services.store.list_audit(desk.alice.tenant, call_id=call_id)
     return [row.kind for row in rows].count(kind) == 1
+
+
+async def test_C70_a_cached_read_is_the_callers_own_and_writes_are_never_cached(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, cache_ttl_s=60)
+    async def me(*, caller: Annotated[sh.Caller, sh.Injected("caller")]) -> str:
+        """Says who calls."""
+        return caller.id
+
+    @sh.tool(idempotency="idempotency_key")
+    async def create_order(sku: str) -> str:
+        """Creates an order."""
+        desk.done.append(sku)
+        return "created"
+
+    engine: sh.Engine = await open_desk(me, create_order)
+    users = [sh.Caller(id=name, tenant="acme") for name in ("u1", "u2", "u1", "u2")]
+    results = [await engine.call(sh.ToolCall(id="c", name="me", arguments={}), user) for user in users]
+    assert [(one.content, one.cached) for one in results] == [("u1", False), ("u2", False), ("u1", True), ("u2", True)]
+    hit = await engine.audit.story(results[2].call_id, by=users[0])
+    assert (hit.facts["cached"], hit.decision) == (True, "allow")
+    order = sh.ToolCall(id="c", name="create_order", arguments={"sku": "s"})
+    assert [(await engine.call(order, users[0])).cached for _ in range(2)] == [False, False]
+    assert desk.done == ["s", "s"]
+    with pytest.raises(sh.SpecError, match="only reads may be reused"):
+        sh.ToolSpec(name="create_order", description="Creates an order.", cache_ttl_s=60)

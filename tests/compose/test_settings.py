@@ -93,7 +93,7 @@ def test_a_whole_number_of_seconds_is_a_time() -> None:
     ("text", "said"),
     [
         ('stroe = "x"', "there is no setting 'stroe'; did you mean 'store'?"),
-        ("zzz = 1", "there is no setting 'zzz'; known are agents, always, anchor, approvers, audit, callers"),
+        ("zzz = 1", "there is no setting 'zzz'; known are agents, always, anchor, approvers, audit, budgets, callers"),
         ('read_only_records = "before"', "there is no setting 'read_only_records'"),
         ("store = 1", "store must be a string"),
         ('store = "sqlite:///a\\u0000"', "store must not hold a NUL"),

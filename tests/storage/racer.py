@@ -1,6 +1,8 @@
 """A process that uses a store; started by `test_processes`. Prints a line for each thing that is durable.
 
 racer.py URL claims NAME    for each line of standard input: claims that key, and moves its call if it got it
+racer.py URL spends NAME    for each line of standard input: claims a call of its own that takes 3 of that budget of 10,
+                            and ends some of them
 racer.py URL takes NAME     for each line of standard input: takes that run, and ends it if it got it
 racer.py URL remembers NAME for each line of standard input: has its own name remembered under it
 racer.py URL writes NAME    writes calls until it is killed
@@ -10,6 +12,7 @@ import asyncio
 import sys
 
 from surehand.storage import SqlStore, open_store
+from surehand.testing.store_quota_contract import charge
 from surehand.testing.store_records import call, claim, move
 from surehand.testing.store_run_contract import event, saving, take, turn
 
@@ -21,6 +24,19 @@ async def claims(store: SqlStore, name: str) -> None:
         won = await store.claim(claim(call(f"{key} {name}", key=key))) is None
         started = await store.move(move(f"shared {key}", "ready", "running", owner=name))
         print(key, "won" if won else "lost", "started" if started else "late", flush=True)
+
+
+async def spends(store: SqlStore, name: str) -> None:
+    """Take of each budget; what is refused takes nothing, and what ends without effect gives back."""
+    loop = asyncio.get_running_loop()
+    while budget := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
+        for n in range(3):
+            call_id = f"{budget} {name} {n}"
+            won = await store.claim_within(claim(call(call_id, key=call_id)), [charge(budget, 3)]) is None
+            print("spent" if won else "refused", flush=True)
+            if won and n == 0:
+                await store.move(move(call_id, "running", "error", release_key=True))
+                print("returned", flush=True)
 
 
 async def takes(store: SqlStore, name: str) -> None:
@@ -60,7 +76,9 @@ async def main(url: str, what: str, name: str) -> None:
     store = open_store(url)
     await store.open()
     print("open", flush=True)
-    await {"claims": claims, "takes": takes, "remembers": remembers, "writes": writes}[what](store, name)
+    await {"claims": claims, "spends": spends, "takes": takes, "remembers": remembers, "writes": writes}[what](
+        store, name
+    )
     await store.close()
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surehand.storage import grants_statements, open_store, revision_statements, statements
+from surehand.storage import grants_statements, open_store, quota_statements, revision_statements, statements
 from surehand.storage.tx import Statement
 
 PLANS = {
@@ -38,6 +38,14 @@ PLANS = {
     "list-two-states": (statements.list_runs(2), "surehand_runs_by_status"),
     "stops": (statements.undriven_stops, "surehand_runs_by_status", "surehand_workers_pkey"),
     "turns": (statements.list_turns, "surehand_turns_pkey"),
+    "counter": (quota_statements.lock_counter, "surehand_counters_pkey"),
+    "set-counter": (quota_statements.set_counter, "surehand_counters_pkey"),
+    "give-back": (quota_statements.give_back, "surehand_counters_pkey"),
+    "reservations": (quota_statements.reservations_of, "surehand_reservations_pkey"),
+    "end-reservation": (quota_statements.end_reservation, "surehand_reservations_pkey"),
+    "reads": (quota_statements.open_reads, "surehand_reservations_of_reads", "surehand_workers_pkey"),
+    "health": (quota_statements.list_health, "surehand_health_pkey"),
+    "set-health": (quota_statements.set_health, "surehand_health_pkey"),
     "events": (statements.list_run_events, "surehand_run_events_pkey"),
 }
 
@@ -48,7 +56,24 @@ class AnyValue(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in ("new_results", "new_start", "body"):
             return b""
-        numbers = {"limit", "now_us", "least_silent_us", "least_turns", "of_turn", "after_seq", "seq", "at_us", "at"}
+        numbers = {
+            "window_us",
+            "of_window_us",
+            "used",
+            "amount",
+            "failures",
+            "changed_us",
+            "retry_us",
+            "limit",
+            "now_us",
+            "least_silent_us",
+            "least_turns",
+            "of_turn",
+            "after_seq",
+            "seq",
+            "at_us",
+            "at",
+        }
         return 1 if name in numbers else "x"
 
 
@@ -68,8 +93,9 @@ async def test_a_query_goes_by_its_index(any_url: str, statement: Statement, ind
     plan = await store._writer.submit(explain)
     used = set(re.findall(r"(?:using (?:covering )?(?:index )?|bitmap index scan on )(\w+)", plan, re.IGNORECASE))
     assert used == {_name(index, any_url) for index in indexes}
-    # That index holds running calls only, so it may be read whole.
-    assert not re.search(r"SCAN surehand_(?!calls USING INDEX surehand_calls_running)|Seq Scan", plan)
+    # These indexes hold running calls and reads only, so they may be read whole.
+    whole = "calls USING INDEX surehand_calls_running|reservations USING INDEX surehand_reservations_of_reads"
+    assert not re.search(rf"SCAN surehand_(?!{whole})|Seq Scan", plan)
     await store.close()
 
 

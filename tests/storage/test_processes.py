@@ -77,6 +77,19 @@ def let_an_hour_pass(tx: Any) -> None:
     tx.connection.execute("UPDATE surehand_workers SET seen_us = seen_us - 3600000000")
 
 
+@pytest.mark.timeout(60)
+async def test_racing_processes_never_beat_a_budget(any_url: str) -> None:
+    store = open_store(any_url)
+    await store.open()
+    tally = race(any_url, "spends", [f"b{n}" for n in range(ROUNDS)])
+    counters = await store.list_counters("acme")
+    assert len(counters) == ROUNDS
+    assert all(counter.used == counter.reserved <= 10 for counter in counters)
+    assert sum(counter.used for counter in counters) == 3 * (tally["spent"] - tally["returned"])
+    assert tally["refused"] > 0
+    await store.close()
+
+
 @pytest.mark.timeout(30)
 async def test_racing_processes_remember_the_same(any_url: str) -> None:
     store = open_store(any_url)

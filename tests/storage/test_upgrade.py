@@ -27,6 +27,9 @@ NEW = {
     "surehand_delegations",
     "surehand_reminders",
     "surehand_grants",
+    "surehand_counters",
+    "surehand_reservations",
+    "surehand_health",
 }
 """Tables that came later."""
 

@@ -54,9 +54,9 @@ class Calling:
         about = relevant(view, self._history.asked, _RELEVANT)
         return view.fit(self._most, (*self._engine.services.always, *self._history.loaded, *about))
 
-    async def _whole(self, pins: Mapping[str, str], number: int) -> ToolView:
+    async def _whole(self, pins: Mapping[str, str], number: int, *, available: bool = True) -> ToolView:
         """All that the caller may see, as narrowed by what happened before a turn."""
-        view = await self._engine.view(self._caller, pins=pins, fit=False)
+        view = await self._engine.view(self._caller, pins=pins, fit=False, available=available)
         return view.without(self._history.without(self._bounds, number))
 
     async def begin(self, number: int) -> dict[int, asyncio.Task[ToolResult]]:
@@ -79,7 +79,7 @@ class Calling:
     async def _shown(self, number: int, turn: Turn) -> ToolView:
         """What the model of a turn was shown, less what may not be called any more. No other version stands in."""
         pins = turn.answer.pins
-        view = await self._whole(pins, number)
+        view = await self._whole(pins, number, available=False)  # what went down since is told as that
         other = {one.name: _NOT_SHOWN for one in view.tools if pins.get(one.name) != one.version}
         return view.without(other)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from ..call import ToolCall, ToolResult
+from ..pipeline.breaker import UNAVAILABLE
 from ..providers import CallResult, Message, ModelTurn, ResultMessage, UserMessage
 from ..search import found
 from ..spec.hashes import content_hash
@@ -25,6 +26,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelTurn
     pins: dict[str, str]
     """Name -> version of every tool that the model was shown in this turn."""
+    left: tuple[str, ...] = ()
+    """Tools shown before that were unavailable in this turn: the run does not see them again."""
 
 
 @dataclass(slots=True)
@@ -131,7 +134,8 @@ class History:
     def without(self, bounds: Bounds, before: int | None = None) -> dict[str, Hidden]:
         """Tools that left the run's view, with the reason; with `before`, as the model of that turn was shown it."""
         denials = Counter(name for turn in self.turns[:before] for name in _denied(turn))
-        return {
+        down = {name: UNAVAILABLE for turn in self.turns[:before] for name in turn.answer.left}
+        return down | {
             name: Hidden(reason="denied_repeatedly", why=f"denied in {count} answers of this run")
             for name, count in denials.items()
             if count >= bounds.denials

@@ -28,12 +28,17 @@ Kind = Literal[
     "grant.given",
     "grant.used",
     "grant.revoked",
+    "budget.settled",
+    "budget.released",
+    "limit.refused",
+    "tool.health",
 ]
 """Which step: a question was asked, the intent before an effect, the raw outcome, the result as given, a call
 that never ran, a stored result given again, a completion after its deadline, the work of a dead process found,
 an unknown outcome settled by evidence; a person's answer, other arguments that a person wrote, an approval that ended
 without an answer, one that nobody decides told again, or given to a second group; a deputy named or dismissed; a
-standing answer that was given, lifted a question, or was taken back."""
+standing answer that was given, lifted a question, or was taken back; what a call reserved of a budget was used or
+given back, an approved call had to wait for a limit; a tool or its upstream went down or came back."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -80,6 +80,25 @@ def _given(said: Facts) -> str:
     return f"{text_of(said, 'giver') or 'somebody'} gave a standing answer, {text_of(said, 'grant_id')}"
 
 
+def _finished(said: Facts) -> str:
+    if said.get("cached") is True:
+        old = ", old as it is" if said.get("stale") is True else ""
+        return f"an earlier result was given again{old}{_ended(said)}"
+    return f"the result was given{_ended(said)}"
+
+
+def _budget(what: str) -> Callable[[Facts], str]:
+    return lambda said: f"{said.get('amount')} of the budget {text_of(said, 'budget')} {what}"
+
+
+def _limited(said: Facts) -> str:
+    return f"it was approved, and waits until the limit {text_of(said, 'limit')} has room"
+
+
+def _health(said: Facts) -> str:
+    return f"{text_of(said, 'subject')}: its breaker is {text_of(said, 'state')}"
+
+
 _TELLERS: Mapping[str, Callable[[Facts], str]] = {
     "call.waiting": _waiting,
     "call.started": _started,
@@ -91,10 +110,14 @@ _TELLERS: Mapping[str, Callable[[Facts], str]] = {
     "approval.ended": _question_ended,
     "grant.used": _granted,
     "grant.given": _given,
+    "call.finished": _finished,
+    "budget.settled": _budget("was used"),
+    "budget.released": _budget("was given back"),
+    "limit.refused": _limited,
+    "tool.health": _health,
 }
 _PLAIN: Mapping[str, str] = {
     "call.settled": "the handler's outcome was stored",
-    "call.finished": "the result was given",
     "call.refused": "it was refused and never ran",
     "call.replayed": "the stored result was given again",
     "approval.reminded": "nobody has decided the question; it was told again",

@@ -16,6 +16,9 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     before, changed, replaces, revision, voided  other arguments that a person wrote, and the question they replace
     grant_id, giver                a standing answer that lifted the question, and who gave it
     status, error_code, result_ref, evidence, by   how it ended; who settled it is `by`, or `approver`
+    charges, limit                 what it took of budgets and rates, as [limit, amount]; the one that had no room
+    budget, scope, amount          what of it was used or given back
+    cached, stale, fallback_for, fallback_of   where the result came from, if not from the tool itself
 """
 
 from __future__ import annotations
@@ -148,7 +151,12 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
 
 _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied", "call.recovered": "unknown"}
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
-_BESIDE = frozenset({"call.replayed", "call.late", "grant.given", "grant.revoked"})
+_BESIDE = frozenset(
+    {
+        "call.replayed", "call.late", "grant.given", "grant.revoked", "budget.settled", "budget.released",
+        "limit.refused", "tool.health",
+    }
+)  # fmt: skip
 """Told, but they do not move the call: what they say is not what the call was."""
 _AROUND = frozenset({"approval.decided", "approval.ended", "call.recovered", "call.resolved"})
 """Made by somebody else than the caller: the policy set that was in force then decided nothing about the call."""

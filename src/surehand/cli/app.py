@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from . import approvals, audit, call, grants, policy, tools
+from . import approvals, audit, call, grants, limits, policy, tools
 from .demo import demo
 from .doctor import doctor
 from .failures import EXIT_CODES, FAILED, INTERRUPTED, OK, InterruptedCommand, log_as_lines, report
@@ -31,6 +31,7 @@ app.add_typer(call.app, name="call")
 app.add_typer(tools.app, name="tools")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(grants.app, name="grants")
+app.add_typer(limits.app, name="limits")
 app.add_typer(audit.app, name="audit")
 app.add_typer(policy.app, name="policy")
 app.command("demo", context_settings={"ignore_unknown_options": True})(demo)

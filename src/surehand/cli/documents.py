@@ -180,6 +180,8 @@ def tool_document(entry: Entry, versions: list[Document], asks: tuple[Requiremen
         "key": list(spec.key),
         "key_retention_s": spec.key_retention_s,
         "cache_ttl_s": spec.cache_ttl_s,
+        "fallback": spec.fallback or None,
+        "upstream": spec.upstream or None,
         "timeout_s": spec.timeout_s,
         "retry": {"kind": spec.retry.kind, "attempts": spec.retry.attempts, "wait_s": spec.retry.wait_s},
         "sequential": spec.sequential,

@@ -10,6 +10,7 @@ from ..errors import NotAllowedError, NotFoundError
 from .documents import Document, listed_document, needs_key, tool_document
 from .entitled import may, reasons_against
 from .failures import OK
+from .health import health
 from .lint import lint
 from .printer import Printer
 from .session import Session
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Show what a caller may call, and what a tool promises.")
 app.command("why")(why)
 app.command("lint")(lint)
+app.command("health")(health)
 
 
 @app.command("list")
@@ -140,8 +142,8 @@ def _row(entry: ViewEntry) -> tuple[str, ...]:
 
 _SHOWN = (
     "display", "risk", "read_only", "requires_approval", "permissions", "idempotency", "key", "key_retention_s",
-    "cache_ttl_s", "timeout_s", "sequential", "status_check", "undo", "owner", "tags", "stage", "source", "target",
-    "runner", "credential", "contract_hash", "binding_hash", "hidden",
+    "cache_ttl_s", "fallback", "upstream", "timeout_s", "sequential", "status_check", "undo", "owner", "tags",
+    "stage", "source", "target", "runner", "credential", "contract_hash", "binding_hash", "hidden",
 )  # fmt: skip
 
 

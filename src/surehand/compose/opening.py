@@ -9,17 +9,18 @@ from pathlib import Path
 from ..engine import Engine
 from ..limits import Limits
 from ..notify import Notifier, channels_of
-from ..pipeline import Interceptor, Recorder, Services, new_id
+from ..pipeline import Interceptor, Recorder, ResultCache, Services, new_id
 from ..policy import Policies
 from ..ports import AsStored, CallerResolver, Clock, Store, SystemClock
 from ..redact import Redactor
 from ..registry import Catalog, Registry
-from ..runners import Gate, InlineRunner, ThreadRunner
+from ..runners import Breakers, Gate, InlineRunner, ThreadRunner
 from ..search import offer_search
 from ..secrets import Keyring
 from ..settings import Settings, read_project
 from ..spec import Tool
 from ..view import World
+from .catalog import check_catalog
 from .inputs import PolicyArgument, as_interceptors, as_policies, as_tools, check_tool_names, instance, require_methods
 from .modules import load_interceptors, load_tools
 from .places import as_store, keys_and_anchor, open_place, within
@@ -83,6 +84,8 @@ def open_engine(
     services.interceptors.extend(around)
     services.read_only_records = settings.read_only_records
     services.always = settings.always
+    services.quotas = settings.quotas
+    check_catalog(registry.catalog, settings.quotas)
     _attend(services, settings)
     return Engine(services, registry, load, anchor, complete)
 
@@ -174,6 +177,8 @@ def _services(
         recorder=Recorder(opened, pending=limits.pending_records),
         inline=inline,
         thread=ThreadRunner(threads=limits.threads, inline=inline),
+        breakers=Breakers(failures=limits.breaker_failures, open_s=limits.breaker_open_s),
+        cache=ResultCache(entries=limits.cache_entries, size_bytes=limits.cache_bytes),
         gate=Gate(places=limits.concurrent_calls, queue=limits.queued_calls),
         owner=new_id("eng"),
     )

@@ -4,6 +4,7 @@ from .approvals import Approvals
 from .deputies import Deputy
 from .engine import Engine
 from .grants import Grantee, GrantInfo, Grants
+from .limits import LimitsInUse, LimitUse
 from .pending import Pending
 from .records import Artifacts, Audit
 from .runs import RunInfo, Runs
@@ -19,6 +20,8 @@ __all__ = [
     "GrantInfo",
     "Grantee",
     "Grants",
+    "LimitUse",
+    "LimitsInUse",
     "Pending",
     "RunInfo",
     "Runs",

@@ -16,6 +16,7 @@ from ..call import RunStep, ToolCall, ToolResult
 from ..errors import ConfigError, NotFoundError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
+from ..pipeline.breaker import without_unavailable
 from ..policy import Policies
 from ..registry import Catalog, Registry
 from ..runners import Gate
@@ -26,6 +27,7 @@ from .approvals import Approvals
 from .closing import check_keys, hold_what_still_runs, settled
 from .faults import fault
 from .grants import Grants
+from .limits import LimitsInUse
 from .maintenance import Maintenance
 from .records import Artifacts, Audit
 from .resume import Resumption
@@ -50,6 +52,7 @@ class Engine:
         audit: The record, and its verification.
         runs: Stored runs; `sh.run` drives them.
         artifacts: Parts of results that are kept beside them.
+        limits: What is used of budgets and rates, and how tools are.
         sync: The same for code without an event loop.
     """
 
@@ -67,6 +70,7 @@ class Engine:
         self.unknown = Unknowns(services)
         self.audit = Audit(services, anchor, self._seal)
         self.artifacts = Artifacts(services)
+        self.limits = LimitsInUse(services)
         self.runs = Runs(services, self)
         self.sync = SyncEngine(self)
         self._s = services
@@ -147,6 +151,7 @@ class Engine:
         scene: str | None = None,
         loaded: Sequence[str] = (),
         fit: bool = True,
+        available: bool = True,
     ) -> ToolView:
         """The tools that a caller may see now. `.hidden` is for operators, not for models.
 
@@ -159,18 +164,22 @@ class Engine:
             scene: Narrows the view to a scene, as `caller.in_scene` does.
             loaded: Names to show rather than others, such as those that `search_tools` found.
             fit: Whether to leave out what is too much for a model.
+            available: Whether what is unavailable at the moment is left out. A call of it is told so either way.
 
         Raises:
             ConfigError: There is no such scene.
         """
         world, now_us = self._now(), self._s.clock.now_us()
         caller = caller if scene is None else self.in_scene(caller, scene)
+        first = (*self._s.always, *loaded)
         if pins:
             view = world.pinned(caller, pins, now_us=now_us)
-            return view.fit(self._s.limits.view_tools, (*self._s.always, *loaded)) if fit else view
-        if not fit:
-            return world.view(caller, now_us=now_us)
-        return world.shown(caller, self._s.limits.view_tools, (*self._s.always, *loaded), now_us=now_us)
+            view = view.fit(self._s.limits.view_tools, first) if fit else view
+        elif fit:
+            view = world.shown(caller, self._s.limits.view_tools, first, now_us=now_us)
+        else:
+            view = world.view(caller, now_us=now_us)
+        return without_unavailable(self._s, caller.tenant, view) if available else view
 
     def in_scene(self, caller: Caller, scene: str) -> Caller:
         """The caller, narrowed to a scene of the project.
@@ -185,7 +194,8 @@ class Engine:
         return caller.in_scene(scene)
 
     def _list_allowed(self, caller: Caller) -> ToolView:
-        return self._now().view(caller, now_us=self._s.clock.now_us())
+        view = self._now().view(caller, now_us=self._s.clock.now_us())
+        return without_unavailable(self._s, caller.tenant, view)
 
     # -- calls ----------------------------------------------------------------------------------------
 
@@ -273,7 +283,7 @@ class Engine:
             if result.status != "pending" or left_s <= 0:
                 return result
             try:
-                async with asyncio.timeout(min(left_s, _POLL_S)):
+                async with asyncio.timeout(min(left_s, _pause_s(result))):
                     await changed.wait()
             except TimeoutError:
                 continue
@@ -331,6 +341,12 @@ class Engine:
         if event.kind in ("approval.decided", "call.finished"):
             self._changed.set()
             self._changed = asyncio.Event()
+
+
+def _pause_s(result: ToolResult) -> float:
+    """How long to wait before an approved call is tried again that a limit or a breaker has held up."""
+    after_s: float | None = None if result.error is None else result.error.details.get("retry_after_s")
+    return max(_POLL_S, after_s or 0.0)
 
 
 def _clean(call: ToolCall) -> ToolCall:

@@ -88,6 +88,7 @@ class Maintenance:
         await self._guarded("pay", self._pay)
         await self._guarded("recover", self._recover)
         await self._guarded("stop", self._stop)
+        await self._guarded("free", self._free)
         await self._guarded("expire", self._expire)
         await self._guarded("remind", partial(remind, self._s))
         await self._guarded("escalate", partial(escalate, self._s))
@@ -132,6 +133,16 @@ class Maintenance:
             lost = not held and now_us - (record.started_us or 0) > self._s.lease_us
             if lost:
                 await self._guarded("recover", partial(self._recover_one, record, "its task is gone"))
+
+    async def _free(self) -> None:
+        """Ends what reads hold that nobody makes any more: of dead processes, or whose end could not be written."""
+        now_us = self._s.clock.now_us()
+        found = await self._s.store.open_reads(
+            self._s.owner, now_us=now_us, silent_us=self._s.lease_us, limit=_BATCH + len(self._s.reading)
+        )
+        for tenant, call_id in found:
+            if call_id not in self._s.reading:
+                await self._s.store.end_read(tenant, call_id, spent=True)
 
     async def _recover_one(self, record: CallRecord, why: str) -> None:
         found = await recover_one(self._s, record, why=why)

@@ -33,7 +33,7 @@ class Resumption:
             record = await self._expired(record)
         if record.status == "ready":
             result = await self._run(record, by, world)
-            if result.status != "pending":
+            if result.status != "pending" or result.error is not None:
                 return for_reader(s, by, record, result, world)
             record = await self._fresh(record)
         if record.status == "running":

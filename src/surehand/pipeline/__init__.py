@@ -14,6 +14,7 @@ from .interceptor import (
 )
 from .order import carry_on, perform
 from .passage import Outcome, Passage, Stop, storable
+from .result_cache import ResultCache
 from .services import Recorder, Services, new_id
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Passage",
     "Proposed",
     "Recorder",
+    "ResultCache",
     "Rewrite",
     "Services",
     "Stop",

@@ -5,12 +5,14 @@ from __future__ import annotations
 from ..approval import Grant
 from ..errors import SurehandError
 from ..ledger import CallRecord, effect_key, meaning
+from ..limits import Full
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Claim, Existing, Move, NotLifted
 from .ask import ask, preview
 from .grants import standing_answers, tell_used, used
 from .passage import Passage, Stop, storable
+from .quota import charges, no_room, tell_reserved
 from .services import Services
 from .stored import answer, for_reader, is_repeat
 from .trace import StoredArguments, seal_json, trace
@@ -32,32 +34,49 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     key = None if parts is None else s.keyring.keyed_hash(parts)
     p.idempotency_key = key or p.call_id
     p.args_hash = s.keyring.keyed_hash(p.final)
-    asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
-    granted = await standing_answers(p, s, asks) if asks else ()
     if len(s.owed) >= s.limits.pending_records:
         return Stop(status="error", error=failures.unavailable(p.spec, "the store is away"))
+    asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
+    granted = await standing_answers(p, s, asks) if asks else ()
     for _ in range(_ROUNDS):
-        if asks and not granted and (stop := await _before_asking(p, s)) is not None:
-            return stop
-        order = _order(p, s, key, granted)
-        ids = [grant.grant_id for grant in granted]
-        try:
-            existing = await (s.store.claim_granted(order, ids) if ids else s.store.claim(order))
-        except SurehandError:
-            return _no_record(p, s, order)
-        if isinstance(existing, NotLifted):
+        stop = await _claim(p, s, key, granted)
+        if isinstance(stop, NotLifted):
             granted = ()
-            continue
-        if existing is None:
-            p.record = order.record
-            tell_used(p, s, granted)
-            if order.approval is not None:
-                return pending(order.record)
-            return None
-        stop = await _answer(p, s, existing)
-        if stop is not None:
+        elif isinstance(stop, Existing):
+            p.charges = ()
+            answered = await _answer(p, s, stop)
+            if answered is not None:
+                return answered
+        else:
             return stop
     return p.refuse("TOOL_DUPLICATE_REQUEST", "This call is being settled by another process; ask again.")
+
+
+async def _claim(
+    p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...]
+) -> Stop | Existing | NotLifted | None:
+    """Tries once."""
+    asks = isinstance(p.decision, Ask) and not granted
+    if asks and (stop := await _before_asking(p, s)) is not None:
+        return stop
+    takes = charges(p, s, starts=not asks)
+    if isinstance(takes, Stop):
+        return takes
+    order = _order(p, s, key, granted)
+    ids = [grant.grant_id for grant in granted]
+    try:
+        found = await (s.store.claim_within(order, takes, grants=ids) if takes or ids else s.store.claim(order))
+    except SurehandError:
+        return _no_record(p, s, order)
+    if isinstance(found, Full):
+        p.charges = ()
+        return no_room(p, s, found)
+    if found is not None:
+        return found
+    p.record = order.record
+    tell_used(p, s, granted)
+    tell_reserved(p, s)
+    return None if order.approval is None else pending(order.record)
 
 
 async def _before_asking(p: Passage, s: Services) -> Stop | None:

@@ -11,13 +11,15 @@ from ..audit import AuditRow
 from ..call import ToolResult
 from ..errors import ToolError, tool_error
 from ..ledger import effect_key
+from ..limits import Full
 from ..policy import Ask
 from ..ports import Existing, Revision
 from ..spec.hashes import canonical_json, content_hash
 from ..types import Caller, Requirement
 from .ask import ask, keyed_digest, preview, vote_seal
 from .events import redactor_of
-from .passage import Passage
+from .passage import Passage, Stop
+from .quota import charges, no_room
 from .services import Services
 from .trace import seal_json, stored_arguments, trace
 
@@ -60,6 +62,9 @@ async def replace(p: Passage, s: Services, by: Editor) -> Approval | ToolError |
         key = s.keyring.keyed_hash(effect_key(p.spec, p.final, p.caller, idempotency_key=None, run=None))
         p.idempotency_key = key
     p.args_hash = s.keyring.keyed_hash(p.final)
+    takes = charges(p, s, starts=False)
+    if isinstance(takes, Stop):
+        return takes.error
     await preview(p, s)
     now_us = s.clock.now_us()
     approval = _question(p, s, by, now_us)
@@ -85,9 +90,12 @@ async def replace(p: Passage, s: Services, by: Editor) -> Approval | ToolError |
             record=p.record,
             approval=approval,
             audit=(_row(p, s, by, stored.arguments, approval),),
+            charges=takes,
             now_us=now_us,
         )
     )
+    if isinstance(done, Full):
+        return no_room(p, s, done).error
     return done if isinstance(done, Existing) else approval if done else None
 
 

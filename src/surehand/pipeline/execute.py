@@ -19,6 +19,7 @@ from ..ports import Move
 from ..runners import Ended, Interrupted, Job, NotStarted, Raised, Returned, TimedOut
 from ..spec import Tool, ToolSpec
 from ..types import Caller
+from .breaker import is_blocked, watch
 from .events import problem, redactor_of, tell, worded
 from .output import display_text
 from .passage import Outcome, Passage
@@ -58,12 +59,20 @@ async def execute(p: Passage, s: Services) -> None:
     while True:
         attempt += 1
         ended = await _attempt(p, s, deadline)
+        p.spent = p.spent or _may_have_worked(ended)
+        watch(p, s, ended)
         outcome = _judge(p, s, ended, attempt)
         wait_s = _wait_before_next(p.spec, ended, attempt)
-        if wait_s is None or s.clock.monotonic() + wait_s >= deadline or _given_up(p):
+        if wait_s is None or is_blocked(p, s) or s.clock.monotonic() + wait_s >= deadline or _given_up(p):
             p.outcome = outcome
             return
         await asyncio.sleep(wait_s)
+
+
+def _may_have_worked(ended: Ended) -> bool:
+    if isinstance(ended, Raised):
+        return not isinstance(ended.error, BusinessError | Unavailable)
+    return not isinstance(ended, NotStarted)
 
 
 def _given_up(p: Passage) -> bool:

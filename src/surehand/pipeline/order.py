@@ -12,7 +12,8 @@
      9 settle     the raw outcome is durable
     10 shape      output schema, `tool.post` and `after`, redact, cap, text, record
 
-A read-only call that nobody must be asked about is not in the ledger: 6, 7 and 9 are in memory.
+A read-only call that nobody must be asked about is not in the ledger: 6, 7 and 9 are in memory (`read`). Between 5 and
+6, a breaker refuses calls of what is down.
 A stage that returns a `Stop` sends the call straight to 10.
 """
 
@@ -30,16 +31,18 @@ from ..policy import Allow
 from ..ports import Existing
 from .authorize import authorize
 from .before import before
+from .breaker import admit, leave
 from .claim import claim
 from .edited import Editor, replace
 from .enrich import enrich
 from .execute import execute, fault
 from .parse import parse
 from .passage import Passage, Stop
+from .read import read
 from .resolve import resolve
 from .services import Services
 from .settle import settle
-from .shape import note_cancelled, shape
+from .shape import shape
 from .start import start
 from .validate import validate
 
@@ -50,12 +53,7 @@ async def perform(p: Passage, s: Services) -> ToolResult:
     """Takes one call from the model's words to its result. Raises `CancelledError` if the caller gives up."""
     stop = await _prepare(p, s)
     if stop is None and p.spec.read_only and isinstance(p.decision, Allow):
-        try:
-            await execute(p, s)
-            return await shape(p, s, None)
-        except asyncio.CancelledError:
-            note_cancelled(p, s)
-            raise
+        return await read(p, s, perform)
     if stop is None:
         stop = await _to_the_end(p, _effect(p, s))
     return await shape(p, s, stop)
@@ -87,12 +85,12 @@ async def _prepare(p: Passage, s: Services) -> Stop | None:
 
 async def _effect(p: Passage, s: Services) -> Stop | None:
     with _passing(p, s):
-        return await claim(p, s) or await _run(p, s)
+        return admit(p, s) or await claim(p, s) or await _run(p, s)
 
 
 async def _approved(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
     with _passing(p, s):
-        return await start(p, s, stop) or await _run(p, s)
+        return await start(p, s, stop or admit(p, s)) or await _run(p, s)
 
 
 @contextmanager
@@ -102,6 +100,7 @@ def _passing(p: Passage, s: Services) -> Generator[None]:
     try:
         yield
     finally:
+        leave(p, s)
         s.passing[p.call_id] -= 1
         if not s.passing[p.call_id]:
             del s.passing[p.call_id]
@@ -112,11 +111,11 @@ async def _run(p: Passage, s: Services) -> Stop | None:
     try:
         await execute(p, s)
     except asyncio.CancelledError as error:
-        p.outcome = fault(p, s, error)
+        p.outcome, p.spent = fault(p, s, error), True
         await asyncio.shield(settle(p, s))
         raise
     except Exception as error:
-        p.outcome = fault(p, s, error)
+        p.outcome, p.spent = fault(p, s, error), True
     return await settle(p, s)
 
 

@@ -11,6 +11,7 @@ import msgspec
 from ..call import CallContext, ResultStatus, RunStep, ToolCall, ToolResult
 from ..errors import Code, ToolError, tool_error
 from ..ledger import CallRecord
+from ..limits import Charge
 from ..normalize import Value
 from ..policy import Decision
 from ..redact import Redactor, clean_text
@@ -79,6 +80,10 @@ class Passage:
     view: ToolView | None = None
     """What the model was shown: nothing else is found, and its versions are meant."""
 
+    fallback_for: str | None = None
+    """`name@version` of the tool that was asked for, if this call stands in for it; then `fallback_of` is its call."""
+    fallback_of: str | None = None
+
     # 1 resolve
     entry: Entry | None = None
     # 2 parse, 3 validate
@@ -104,6 +109,10 @@ class Passage:
     preview: str | None = None
     """What the tool says its effect would be; made when a person is asked."""
     # 6 claim
+    charges: tuple[Charge, ...] = ()
+    """What it takes of budgets and rates."""
+    refused_by: str | None = None
+    """The limit that had no room."""
     idempotency_key: str = ""
     """What the handler is given; stable over repeats of the same effect."""
     args_hash: str = ""
@@ -118,6 +127,10 @@ class Passage:
     """Done when the caller gave up."""
     context: CallContext | None = None
     outcome: Outcome | None = None
+    spent: bool = False
+    """Whether some attempt may have done its work, whatever the outcome says: then nothing is given back."""
+    reused: ToolResult | None = None
+    """An earlier result of the same read, given again."""
 
     @property
     def view_digest(self) -> str:

@@ -12,15 +12,16 @@ import uuid_utils
 
 from ..audit import AuditRow
 from ..event import Event, EventKind, Sink
-from ..limits import Limits
+from ..limits import Limits, Quotas
 from ..ports import Attendant, CallerResolver, Clock, Move, RunSave, Store
 from ..redact import Redactor
-from ..runners import Gate, InlineRunner, Runner, ThreadRunner
+from ..runners import Breakers, Gate, InlineRunner, Runner, ThreadRunner
 from ..secrets import Keyring
 from ..spec import Tool
 from ..types import Caller
 from ..view import World
 from .interceptor import Interceptor
+from .result_cache import ResultCache
 
 
 class Recorder:
@@ -73,6 +74,13 @@ class Services:
     inline: InlineRunner
     thread: ThreadRunner
     gate: Gate
+    breakers: Breakers
+    cache: ResultCache
+    """Results of reads that may be given again."""
+    quotas: Quotas = field(default_factory=Quotas)
+    """The budgets and rates that the operator declared."""
+    reading: set[str] = field(default_factory=set[str])
+    """Reads of this engine that hold something of a limit."""
     owner: str = ""
     """Of this engine, as `Move.owner` knows it; drawn anew whenever it is opened, so that a fork shares none."""
     interceptors: list[Interceptor] = field(default_factory=list[Interceptor])

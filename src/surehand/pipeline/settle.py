@@ -50,6 +50,7 @@ def _settlement(p: Passage, s: Services, outcome: Outcome) -> Move:
         finished_us=now_us,
         key_expires_us=now_us + int(p.spec.key_retention_s * 1_000_000) if settled == "ok" else None,
         release_key=settled in ("error", "cancelled"),
+        spent=p.spent,
         audit=(
             trace(p, s, "call.settled", status=settled, attempt=outcome.attempt, finished_us=now_us, error_code=code),
         ),

@@ -19,6 +19,7 @@ from .events import problem, redactor_of, tell
 from .interceptor import Rewrite, Withhold
 from .output import display_text, make_result, outcome_result
 from .passage import Passage, Stop, storable
+from .reuse import keep
 from .services import Services
 from .trace import seal_json, trace
 
@@ -36,6 +37,8 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
     else:
         made = result = await _outcome(p, s) if stop is None else stopped(p, s, stop)
         if result.status != "pending":
+            if stop is None:
+                keep(p, s, made)
             result = noted(p, s, await _after(p, s, made))
             # A result of the handler's that nobody touched was redacted and capped when it was made.
             if result is not made or result.error is not None:
@@ -47,6 +50,8 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
 
 async def _outcome(p: Passage, s: Services) -> ToolResult:
     """Whatever goes wrong with showing it, a done effect is told as done."""
+    if p.reused is not None:
+        return msgspec.structs.replace(p.reused, display=display_text(p, s))
     assert p.outcome is not None
     try:
         return await outcome_result(p, s)
@@ -83,7 +88,7 @@ def _tell(p: Passage, s: Services, result: ToolResult) -> None:
 def stopped(p: Passage, s: Services, stop: Stop) -> ToolResult:
     """The result of a call that goes no further now. Tells and records nothing."""
     error = stop.error
-    if stop.status == "pending" and stop.of is not None:
+    if stop.status == "pending" and stop.of is not None and error is None:
         state = stop.of.status
         what = {
             "waiting": "waits for a person to approve it",

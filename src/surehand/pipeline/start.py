@@ -5,8 +5,11 @@ A call that nobody was asked about is started by the transaction of stage 6: not
 
 from __future__ import annotations
 
+import contextlib
+
 from ..approval import Approval, is_met
 from ..errors import Code, SurehandError, tool_error
+from ..limits import Full
 from ..normalize import failures
 from ..policy import Ask
 from ..ports import Move
@@ -15,6 +18,7 @@ from ..types import SELF, Requirement
 from .ask import ask, keyed_digest, preview, vote_seal
 from .claim import pending
 from .passage import Passage, Stop
+from .quota import charges, no_room, tell_reserved, waits
 from .services import Services
 from .trace import stored_arguments, trace
 
@@ -37,7 +41,7 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
     record = p.record
     assert record is not None
     if stop is not None and stop.error is not None and stop.error.code in _NOT_NOW:
-        return stop
+        return waits(p, stop) if "retry_after_s" in stop.error.details else stop
     if stop is not None:
         kept = stop.error is not None and stop.error.code in _STILL_TRUE
         return await _end(p, s, stop if kept else _stale(p, "its arguments or checks are not the same any more"))
@@ -75,6 +79,9 @@ async def _start(p: Passage, s: Services) -> Stop | None:
     record = p.record
     assert record is not None
     assert record.approval_id is not None
+    takes = charges(p, s, starts=True)
+    if isinstance(takes, Stop):
+        return takes
     now_us = s.clock.now_us()
     p.started_us = now_us
     move = Move(
@@ -89,12 +96,24 @@ async def _start(p: Passage, s: Services) -> Stop | None:
         audit=(trace(p, s, "call.started"),),
     )
     try:
-        if not await s.store.move(move):
-            return pending(record)
+        moved = await (s.store.move_within(move, takes) if takes else s.store.move(move))
     except SurehandError:
         s.owed.append(_take_back(move))
         return Stop(status="error", error=failures.unavailable(p.spec, "its start could not be recorded"))
-    return None
+    if isinstance(moved, Full):
+        return await _no_room(p, s, moved)
+    if moved:
+        tell_reserved(p, s)
+    return None if moved else pending(record)
+
+
+async def _no_room(p: Passage, s: Services, full: Full) -> Stop:
+    """The yes is kept: the call may be resumed later."""
+    p.charges, p.started_us = (), None
+    stop = no_room(p, s, full, approved=True)
+    with contextlib.suppress(SurehandError):
+        await s.recorder.soon(trace(p, s, "limit.refused", amount=full.charge.amount))
+    return waits(p, stop)
 
 
 def _take_back(move: Move) -> Move:

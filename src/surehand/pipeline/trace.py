@@ -51,6 +51,7 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
     }
     if p.entry is not None:
         known |= _tool_facts(p, s)
+    known |= _beside(p)
     if p.record is not None:
         known |= {
             "key": p.record.key,
@@ -97,6 +98,19 @@ def decision_facts(decision: Decision) -> dict[str, Any]:
 def shadow_facts(decision: Decision) -> list[dict[str, Any]]:
     """What policies in shadow mode would have changed, in the audit's words."""
     return msgspec.to_builtins(decision.shadow)
+
+
+def _beside(p: Passage) -> dict[str, Any]:
+    """What few calls have."""
+    facts: dict[str, Any] = {
+        "charges": [[one.limit, one.amount] for one in p.charges],
+        "limit": p.refused_by,
+        "fallback_for": p.fallback_for,
+        "fallback_of": p.fallback_of,
+        "cached": p.reused is not None,
+        "stale": p.reused is not None and p.reused.stale,
+    }
+    return {name: value for name, value in facts.items() if value}
 
 
 def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:

@@ -44,6 +44,7 @@ async def recover_one(s: Services, record: CallRecord, *, why: str = "its proces
             error_code=code,
             finished_us=s.clock.now_us(),
             release_key=repeatable,
+            spent=True,
             audit=(_row(s, "call.recovered", record, status=to, error_code=code, evidence=why),),
         )
     )

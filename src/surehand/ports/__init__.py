@@ -5,6 +5,7 @@ from .attendant import Attendant
 from .clock import Clock, SystemClock
 from .existing import Existing
 from .grants import GrantStore, NotLifted
+from .quotas import HealthRecord, HealthState, QuotaStore, ReadCharges
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
 from .store import Ballot, Claim, Move, Store, StoredArtifact
@@ -21,8 +22,12 @@ __all__ = [
     "Due",
     "Existing",
     "GrantStore",
+    "HealthRecord",
+    "HealthState",
     "Move",
     "NotLifted",
+    "QuotaStore",
+    "ReadCharges",
     "Revision",
     "RunRecord",
     "RunSave",

@@ -10,6 +10,7 @@ import msgspec
 from ..approval import Approval
 from ..audit import AuditRow
 from ..ledger import CallRecord
+from ..limits import Charge, Full
 from .existing import Existing
 
 Due = Literal["reminder", "escalation"]
@@ -27,6 +28,8 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
     """The call as it becomes: `waiting`, or `ready` if the editor's own yes is enough."""
     approval: Approval
     """The new question, with the editor's vote if it counts."""
+    charges: tuple[Charge, ...] = ()
+    """What the call takes of budgets with these arguments, in the place of what it took."""
     audit: tuple[AuditRow, ...]
     now_us: int
 
@@ -47,8 +50,10 @@ class Delegation(msgspec.Struct, frozen=True, kw_only=True):
 class ApprovalStore(Protocol):
     """See the module."""
 
-    def revise(self, revision: Revision) -> Awaitable[Existing | bool]:
-        """Whether the condition held and the change was made; or the other call that has the new key, or is unknown.
+    def revise(self, revision: Revision) -> Awaitable[Existing | Full | bool]:
+        """Whether the condition held and the change was made; or why not.
+
+        That is the other call that has the new key, or is unknown, or the budget that has no room.
 
         The call keeps its former key for the repeats of its own place in a run; to any other claim that key is free.
         """

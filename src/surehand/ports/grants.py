@@ -1,6 +1,6 @@
 """`GrantStore`: what is kept of standing answers. Part of `Store`, with the same guarantees.
 
-A grant is used by `Store.claim_granted`.
+A grant is used by `Store.claim_within`.
 """
 
 from __future__ import annotations

@@ -26,9 +26,11 @@ from ..approval import Approval, ApprovalStatus, Counted, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact, Status
 from ..ledger import CallRecord
+from ..limits import Charge, Full
 from .approvals import ApprovalStore
 from .existing import Existing
 from .grants import GrantStore, NotLifted
+from .quotas import QuotaStore
 from .runs import RunStore
 
 
@@ -69,6 +71,9 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     binding_hash: str | None = None
     release_key: bool = False
     """Whether the effect may be asked for again: it surely did not happen."""
+    spent: bool = False
+    """Whether a call that ends without holding its key may have done its work all the same: its budget is not given
+    back."""
     approval: tuple[str, tuple[ApprovalStatus, ...], ApprovalStatus] | None = None
     """`(approval_id, expected states, new state)` of an approval of this call: part of the condition."""
     new_approval: Approval | None = None
@@ -95,7 +100,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, ApprovalStore, GrantStore, Protocol):
+class Store(RunStore, ApprovalStore, GrantStore, QuotaStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:
@@ -118,16 +123,27 @@ class Store(RunStore, ApprovalStore, GrantStore, Protocol):
         """
         ...
 
-    def claim_granted(self, claim: Claim, grants: Sequence[str]) -> Awaitable[Existing | NotLifted | None]:
-        """As `claim`, for a call whose question grants lift: each of them, by id, is used once with it.
+    def move(self, move: Move) -> Awaitable[bool]:
+        """Whether the condition held and the change was made."""
+        ...
 
-        Nothing is written either if one of them was revoked, is over or used up, or if a person rejected a call of the
-        same requester, name and `args_hash`. However many race for a grant, it is never used more often than it says.
+    def claim_within(
+        self, claim: Claim, charges: Sequence[Charge] = (), *, grants: Sequence[str] = ()
+    ) -> Awaitable[Existing | NotLifted | Full | None]:
+        """As `claim`, if there is room for all charges, and if grants lift the call's question.
+
+        Each grant, by id, is used once with the call. Nothing is written if one of them was revoked, is over or used
+        up, or if a person rejected a call of the same requester, name and `args_hash`. However many race for a grant,
+        it is never used more often than it says. A call that is already there takes and uses nothing.
         """
         ...
 
-    def move(self, move: Move) -> Awaitable[bool]:
-        """Whether the condition held and the change was made."""
+    def move_within(self, move: Move, charges: Sequence[Charge]) -> Awaitable[bool | Full]:
+        """As `move`, if there is room for all charges.
+
+        What the call has reserved of the same limit and scope with the same amount stays as it is; another amount
+        replaces it.
+        """
         ...
 
     def vote(

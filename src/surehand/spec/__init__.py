@@ -6,10 +6,23 @@ from .fields import SpecFields, ToolFields
 from .function import tool
 from .hashes import canonical_json, content_hash
 from .injected import DATA_SOURCES, RUNTIME_SOURCES, Injected
-from .tool_spec import Check, Done, Evidence, Handler, NotDone, Retry, StatusCheck, StillUnknown, Tool, ToolSpec
+from .tool_spec import (
+    FROM_CACHE,
+    Check,
+    Done,
+    Evidence,
+    Handler,
+    NotDone,
+    Retry,
+    StatusCheck,
+    StillUnknown,
+    Tool,
+    ToolSpec,
+)
 
 __all__ = [
     "DATA_SOURCES",
+    "FROM_CACHE",
     "RUNTIME_SOURCES",
     "Check",
     "Definition",

@@ -22,6 +22,8 @@ class ContractFields(TypedDict, total=False):
     key: Sequence[str]
     key_retention_s: float
     cache_ttl_s: float
+    fallback: str
+    upstream: str
     timeout_s: float
     retry: RetryKind | Retry
     sequential: bool

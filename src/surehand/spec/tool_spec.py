@@ -26,6 +26,8 @@ VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+_\-]{0,63}")
 RetryKind: TypeAlias = Literal["none", "simple", "exponential"]
 RunnerName: TypeAlias = Literal["auto", "inline", "thread"]
 MAX_ATTEMPTS: Final = 100
+FROM_CACHE: Final = "cache"
+"""What `ToolSpec.fallback` says for an earlier result instead of another tool."""
 _SECONDS: Final = rules.seconds(zero=True)
 _ABOVE_ZERO: Final = rules.seconds(zero=False)
 
@@ -82,7 +84,13 @@ class ToolSpec:
     key_retention_s: float = 30 * 86400.0
     """How long a finished call keeps its key."""
     cache_ttl_s: float = 0.0
-    """For how long a read-only result may be reused. Part of the contract; this version never reuses one."""
+    """For how long a read-only result may be given again to the same caller for the same arguments; 0: never."""
+    fallback: str = ""
+    """What answers while a read-only tool is unavailable: the name of another read-only tool, or `cache` for an earlier
+    result, however old within bounds."""
+    upstream: str = ""
+    """What it depends on, such as a host: tools that name the same one share its health. Else the host of a URL in
+    `target`."""
     timeout_s: float = 30.0
     retry: Retry = Retry()
     sequential: bool = False
@@ -124,6 +132,13 @@ class ToolSpec:
             refuse(f"read_only contradicts idempotency={self.idempotency!r}; leave idempotency out")
         if self.cache_ttl_s and not self.read_only:
             refuse("cache_ttl_s needs read_only=True; only reads may be reused")
+        if self.fallback and not self.read_only:
+            refuse("fallback needs read_only=True; nothing stands in for an effect")
+        if self.fallback == self.name:
+            refuse("fallback names the tool itself")
+        self._check_arguments(refuse)
+
+    def _check_arguments(self, refuse: Callable[[str], None]) -> None:
         properties = self.parameters.get("properties", {})
         if not isinstance(properties, Mapping):
             refuse("parameters: properties is a mapping of names to schemas")
@@ -174,7 +189,9 @@ class ToolSpec:
     @cached_property
     def binding_hash(self) -> str:
         """Covers where it runs. May change without a new version; approvals given before do not survive it."""
-        return content_hash({"target": self.target, "runner": self.runner, "credential": self.credential})
+        where = {"target": self.target, "runner": self.runner, "credential": self.credential}
+        health = {"fallback": self.fallback, "upstream": self.upstream}
+        return content_hash({**where, **{name: value for name, value in health.items() if value}})
 
 
 def _own(where: str, name: str, value: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -201,6 +218,8 @@ _SPEC: Final[Mapping[str, Rule]] = {
     "key": rules.names,
     "key_retention_s": _ABOVE_ZERO,
     "cache_ttl_s": _SECONDS,
+    "fallback": rules.text,
+    "upstream": rules.text,
     "timeout_s": _ABOVE_ZERO,
     "retry": rules.instance_of(Retry, "a Retry, such as Retry(kind='simple')"),
     "sequential": rules.flag,

@@ -6,42 +6,27 @@ from collections.abc import Sequence
 
 from ..approval import Grant
 from ..audit import AuditRow
-from ..ports import Claim, Existing, NotLifted
+from ..ports import Claim
 from . import grants_statements as statements
 from .audit import record
-from .ledger import enter, find
-from .rows import all_readable, call_values, grant_record, grant_values
+from .rows import all_readable, grant_record, grant_values
 from .tx import Statement, Tx, Values
 
 
-def claim_granted(tx: Tx, claim: Claim, grants: Sequence[str]) -> Existing | NotLifted | None:
-    """`Store.claim_granted`.
-
-    What is there already is looked for first: whoever finds the key free because its call was rejected sees the no.
-    """
-    values = call_values(claim.record)
-    found = find(tx, claim, values)
-    if isinstance(found, Existing):
-        return found
-    if not _use(tx, claim, sorted(set(grants))):
-        return NotLifted()
-    enter(tx, claim, values, found)
-    return None
-
-
-def _use(tx: Tx, claim: Claim, grants: Sequence[str]) -> bool:
-    """Uses each of them once, or none. All are locked, in one order for everybody, before the first is changed."""
+def lock_usable(tx: Tx, claim: Claim, grants: Sequence[str]) -> bool:
+    """Whether each of them can be used for a call. All are locked, in one order for everybody; none is changed."""
     record_ = claim.record
     of = {"tenant": record_.tenant, "name": record_.name, "args_hash": record_.args_hash}
-    if not grants or tx.rows(statements.rejected, {**of, "requester": record_.caller.id, "limit": 1}):
+    if tx.rows(statements.rejected, {**of, "requester": record_.caller.id, "limit": 1}):
         return False
-    for grant_id in grants:
-        lock = {"tenant": record_.tenant, "grant_id": grant_id, "now_us": claim.now_us}
-        if not tx.rows(statements.lock_usable, lock):
-            return False
-    for grant_id in grants:
-        tx.write(statements.use, {"of_tenant": record_.tenant, "of_grant": grant_id})
-    return True
+    values = {"tenant": record_.tenant, "now_us": claim.now_us}
+    return all(tx.rows(statements.lock_usable, {**values, "grant_id": one}) for one in sorted(set(grants)))
+
+
+def use(tx: Tx, tenant: str, grants: Sequence[str]) -> None:
+    """Uses each of them once."""
+    for grant_id in sorted(set(grants)):
+        tx.write(statements.use, {"of_tenant": tenant, "of_grant": grant_id})
 
 
 def add_grant(tx: Tx, grant: Grant, most: int, audit: AuditRow) -> bool:

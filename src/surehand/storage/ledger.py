@@ -8,9 +8,11 @@ from typing import get_args
 from ..approval import ApprovalStatus
 from ..call import Status
 from ..ledger import CallRecord
-from ..ports import Claim, Existing, Move
-from . import statements
+from ..limits import Charge, Full
+from ..ports import Claim, Existing, Move, NotLifted
+from . import grants, statements
 from .audit import record
+from .quotas import end_of_move, room, take
 from .rows import all_readable, approval_values, call_record, call_values
 from .tx import LostRaceError, Row, Statement, Tx, Values
 
@@ -21,14 +23,37 @@ FINISHED: frozenset[Status] = frozenset({"ok", "error", "denied", "cancelled"})
 def claim(tx: Tx, claim: Claim) -> Existing | None:
     """`Store.claim`. Of two processes that insert one key at once, one fails, and its rerun finds the other's."""
     values = call_values(claim.record)
-    found = find(tx, claim, values)
+    found = _find(tx, claim, values)
     if isinstance(found, Existing):
         return found
-    enter(tx, claim, values, found)
+    _enter(tx, claim, values, found)
     return None
 
 
-def find(tx: Tx, claim: Claim, values: Values) -> Existing | Row | None:
+def claim_within(
+    tx: Tx, claim: Claim, charges: Sequence[Charge], used: Sequence[str]
+) -> Existing | NotLifted | Full | None:
+    """`Store.claim_within`.
+
+    What is there already is looked for first: whoever finds the key free because its call was rejected sees the no.
+    """
+    record_ = claim.record
+    values = call_values(record_)
+    found = _find(tx, claim, values)
+    if isinstance(found, Existing):
+        return found
+    if used and not grants.lock_usable(tx, claim, used):
+        return NotLifted()
+    taken = room(tx, record_.tenant, record_.call_id, charges) if charges else []
+    if isinstance(taken, Full):
+        return taken
+    grants.use(tx, record_.tenant, used)
+    take(tx, record_.tenant, record_.call_id, taken)
+    _enter(tx, claim, values, found)
+    return None
+
+
+def _find(tx: Tx, claim: Claim, values: Values) -> Existing | Row | None:
     """What answers for a new call; or the row of a finished call whose key it may take; or nothing."""
     record_ = claim.record
     query = statements.find_unknown if record_.key is None else statements.find_existing
@@ -41,7 +66,7 @@ def find(tx: Tx, claim: Claim, values: Values) -> Existing | Row | None:
     return lapsed
 
 
-def enter(tx: Tx, claim: Claim, values: Values, lapsed: Row | None) -> None:
+def _enter(tx: Tx, claim: Claim, values: Values, lapsed: Row | None) -> None:
     """Writes a new call, which takes the key of `lapsed`."""
     record_ = claim.record
     if lapsed is not None:
@@ -95,6 +120,17 @@ def _take_key(tx: Tx, claim: Claim, lapsed: Row) -> None:
         raise LostRaceError("the key moved to another call")
 
 
+def move_within(tx: Tx, move_: Move, charges: Sequence[Charge]) -> bool | Full:
+    """`Store.move_within`."""
+    taken = room(tx, move_.tenant, move_.call_id, charges)
+    if isinstance(taken, Full):
+        return taken
+    if not move(tx, move_):
+        return False
+    take(tx, move_.tenant, move_.call_id, taken)
+    return True
+
+
 def move(tx: Tx, move: Move) -> bool:
     """`Store.move`."""
     if move.approval is not None and not _approval_is(tx, move, move.approval[0], move.approval[1]):
@@ -113,6 +149,7 @@ def move(tx: Tx, move: Move) -> bool:
     if move.release_key:
         tx.write(statements.release_key, {"tenant": move.tenant, "call_id": move.call_id})
     record(tx, move.audit)
+    end_of_move(tx, move)
     return True
 
 

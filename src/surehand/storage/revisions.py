@@ -9,16 +9,18 @@ import msgspec
 
 from ..approval import Approval
 from ..audit import AuditRow
+from ..limits import Full
 from ..ports import Delegation, Due, Existing, Revision
 from . import revision_statements, statements
 from .approvals import listed
 from .audit import record
 from .ledger import existing, let_go
+from .quotas import room, take
 from .rows import approval_record, approval_values, call_record, call_values, vote_values
 from .tx import LostRaceError, Tx
 
 
-def revise(tx: Tx, revision: Revision) -> Existing | bool:
+def revise(tx: Tx, revision: Revision) -> Existing | Full | bool:
     """`ApprovalStore.revise`. Everything is checked, under the question's lock, before anything is written."""
     call, of = revision.record, {"tenant": revision.record.tenant, "approval_id": revision.approval_id}
     found = tx.rows(statements.lock_approval, of)
@@ -33,10 +35,14 @@ def revise(tx: Tx, revision: Revision) -> Existing | bool:
             holder = other.call_id
         if other.call_id != call.call_id and not (row[-1] and let_go(other, call, revision.now_us)):
             return existing(row)
+    taken = room(tx, call.tenant, call.call_id, revision.charges) if revision.charges else []
+    if isinstance(taken, Full):
+        return taken
     changes = {f"new_{name}": values[name] for name in revision_statements.REVISED}
     where = {"of_tenant": call.tenant, "of_call": call.call_id, "of_approval": revision.approval_id}
     if not tx.change(revision_statements.revise_call, {**changes, **where}):
         return False
+    take(tx, call.tenant, call.call_id, taken)
     _take_key(tx, revision, holder)
     set_to = {"of_tenant": call.tenant, "of_approval": revision.approval_id, "to": "edited", "at": revision.now_us}
     tx.write(statements.set_approval, set_to)

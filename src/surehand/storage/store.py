@@ -9,14 +9,17 @@ from ..approval import Approval, ApprovalStatus, Grant, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Status
 from ..ledger import CallRecord
+from ..limits import Charge, Counter, Full, Held
 from ..ports import (
     Ballot,
     Claim,
     Delegation,
     Due,
     Existing,
+    HealthRecord,
     Move,
     NotLifted,
+    ReadCharges,
     Revision,
     RunRecord,
     RunSave,
@@ -25,7 +28,7 @@ from ..ports import (
     StoredEvent,
     TurnRecord,
 )
-from . import approvals, audit, ledger, revisions, runs
+from . import approvals, audit, ledger, quotas, revisions, runs
 from . import grants as standing
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
@@ -233,10 +236,6 @@ class SqlStore:
         """See `ports.RunStore`."""
         return await self._read(lambda tx: runs.list_run_events(tx, tenant, run_id, after_seq, limit))
 
-    def claim_granted(self, claim: Claim, grants: Sequence[str]) -> Awaitable[Existing | NotLifted | None]:
-        """See `ports.Store`."""
-        return self._write(lambda tx: standing.claim_granted(tx, claim, grants))
-
     def add_grant(self, grant: Grant, *, most: int, audit: AuditRow) -> Awaitable[bool]:
         """See `ports.GrantStore`."""
         return self._write(lambda tx: standing.add_grant(tx, grant, most, audit))
@@ -259,7 +258,7 @@ class SqlStore:
         """See `ports.GrantStore`."""
         return await self._read(lambda tx: standing.open_grants(tx, tenant, caller, name, version, now_us, limit))
 
-    def revise(self, revision: Revision) -> Awaitable[Existing | bool]:
+    def revise(self, revision: Revision) -> Awaitable[Existing | Full | bool]:
         """See `ports.ApprovalStore`."""
         return self._write(lambda tx: revisions.revise(tx, revision))
 
@@ -286,3 +285,41 @@ class SqlStore:
     ) -> Awaitable[bool]:
         """See `ports.ApprovalStore`."""
         return self._write(lambda tx: revisions.note_due(tx, tenant, approval_id, due, at_us, audit))
+
+    def claim_within(
+        self, claim: Claim, charges: Sequence[Charge] = (), *, grants: Sequence[str] = ()
+    ) -> Awaitable[Existing | NotLifted | Full | None]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: ledger.claim_within(tx, claim, charges, grants))
+
+    def move_within(self, move: Move, charges: Sequence[Charge]) -> Awaitable[bool | Full]:
+        """See `ports.Store`."""
+        return self._write(lambda tx: ledger.move_within(tx, move, charges))
+
+    def charge_read(self, read: ReadCharges) -> Awaitable[Full | None]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: quotas.charge_read(tx, read))
+
+    def end_read(self, tenant: str, call_id: str, *, spent: bool) -> Awaitable[None]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: quotas.end_read(tx, tenant, call_id, spent=spent))
+
+    async def open_reads(self, owner: str, *, now_us: int, silent_us: int, limit: int = 100) -> list[tuple[str, str]]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.open_reads(tx, owner, now_us, silent_us, limit))
+
+    async def list_counters(self, tenant: str, *, limit: int = 1000) -> list[Counter]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.list_counters(tx, tenant, limit))
+
+    async def held_by(self, tenant: str, call_id: str) -> list[Held]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.held_by(tx, tenant, call_id))
+
+    def note_health(self, record: HealthRecord) -> Awaitable[None]:
+        """See `ports.QuotaStore`."""
+        return self._write(lambda tx: quotas.note_health(tx, record))
+
+    async def list_health(self, tenant: str, *, limit: int = 1000) -> list[HealthRecord]:
+        """See `ports.QuotaStore`."""
+        return await self._read(lambda tx: quotas.list_health(tx, tenant, limit))

@@ -270,3 +270,40 @@ grants = _table(
 )
 # The caller first, no condition, and none by age (ids sort by time): see `runs_by_status`.
 _index("grants_by_caller", grants.c.caller, grants.c.tenant, grants.c.name, grants.c.expires_us)
+counters = _table(
+    "counters",
+    _text("tenant"),
+    _text("name"),
+    _text("scope"),
+    Column("window_us", BigInteger, nullable=False),
+    Column("used", BigInteger, nullable=False),
+    key=("tenant", "name", "scope"),
+)
+"""What is used of each budget and rate. One row a scope: a new window takes the place of the last."""
+
+reservations = _table(
+    "reservations",
+    _text("tenant"),
+    _text("call_id"),
+    _text("name"),
+    _text("scope"),
+    _text("kind"),
+    Column("window_us", BigInteger, nullable=False),
+    Column("amount", BigInteger, nullable=False),
+    _text("owner", null=True),
+    key=("tenant", "call_id", "name", "scope"),
+)
+"""What calls hold that have not ended. With an owner: a read, which has no row in the ledger."""
+_index("reservations_of_reads", reservations.c.owner, where="owner IS NOT NULL")
+
+health = _table(
+    "health",
+    _text("tenant"),
+    _text("subject"),
+    _text("owner"),
+    _text("state"),
+    _number("failures"),
+    _time("changed_us"),
+    _time("retry_us", null=True),
+    key=("tenant", "subject", "owner"),
+)

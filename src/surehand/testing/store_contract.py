@@ -31,6 +31,7 @@ from ..ports import Ballot, Store, StoredArtifact
 from .store_approvals_contract import DeputyContract, RevisionContract
 from .store_grant_contract import GrantContract, SharedGrantContract
 from .store_ledger_contract import LedgerContract
+from .store_quota_contract import QuotaContract, SharedQuotaContract
 from .store_records import NOW_US, call, claim, fact, link, move, question, seal, voting
 from .store_run_contract import RunContract, event, run, saving, take, turn
 
@@ -180,7 +181,14 @@ class AuditContract:
 
 
 class StoreContract(
-    LedgerContract, ApprovalContract, RevisionContract, DeputyContract, AuditContract, RunContract, GrantContract
+    LedgerContract,
+    ApprovalContract,
+    RevisionContract,
+    DeputyContract,
+    AuditContract,
+    RunContract,
+    GrantContract,
+    QuotaContract,
 ):
     """All that holds for a store in any process."""
 
@@ -218,7 +226,7 @@ class StoreContract(
             assert isinstance(error, StoreError)
 
 
-class SharedStoreContract(StoreContract, SharedGrantContract):
+class SharedStoreContract(StoreContract, SharedGrantContract, SharedQuotaContract):
     """All that holds for a store whose database outlives it and can be used by several processes."""
 
     async def test_what_was_written_is_there_after_reopening(self, store: Store, reopen: Reopen) -> None:

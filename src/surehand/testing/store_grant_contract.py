@@ -11,6 +11,7 @@ import pytest
 
 from ..approval import Grant
 from ..ledger import CallRecord
+from ..limits import Full
 from ..ports import Existing, NotLifted, Store
 from ..types import Caller, Requirement
 from .store_records import NOW_US, call, claim, fact, move, question, voting
@@ -49,7 +50,9 @@ async def give(store: Store, *grants: Grant, most: int = 100) -> list[bool]:
 
 async def use(store: Store, record: CallRecord, *grants: str, now_us: int = NOW_US) -> Existing | NotLifted | None:
     """Claims a call that grants let through."""
-    return await store.claim_granted(claim(record, rows=1, now_us=now_us), grants)
+    found = await store.claim_within(claim(record, rows=1, now_us=now_us), grants=grants)
+    assert not isinstance(found, Full)
+    return found
 
 
 async def used(store: Store, grant_id: str) -> int:
@@ -155,7 +158,7 @@ class SharedGrantContract:
             assert results.count(None) == 3
             assert [await used(store, one) for one in ids] == [3, 3]
             revoking = stores[0].revoke_grant("acme", ids[1], by="bob", now_us=NOW_US, audit=fact(f"r{n}"))
-            late = stores[1].claim_granted(claim(call(f"l{n}")), [ids[1]])
+            late = stores[1].claim_within(claim(call(f"l{n}")), grants=[ids[1]])
             ended, lifted = await asyncio.gather(revoking, late)
             assert ended
             assert await used(store, ids[1]) == (4 if lifted is None else 3)

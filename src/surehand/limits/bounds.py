@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from .errors import ConfigError
-from .schema import ArgumentLimits
+from ..errors import ConfigError
+from ..schema import ArgumentLimits
 
 _MOST_S = 1e9
 """Seconds beyond this, some thirty years, do not fit the clocks of a database."""
@@ -65,6 +65,15 @@ class Limits:
     """Tools that a model is shown at once; where a caller may see more, it finds the others with `search_tools`."""
     wait_s: float = 30.0
     """How long `resume` waits for the result of another process that runs the call."""
+    cache_entries: int = 1000
+    """Read-only results that one engine keeps for reuse; only those of tools that say `cache_ttl_s` or `fallback`."""
+    cache_bytes: int = 16 * 1024 * 1024
+    stale_s: float = 3600.0
+    """How old a kept result may be when it stands in for a tool that is unavailable (`fallback="cache"`)."""
+    breaker_failures: int = 5
+    """Failures in a row that speak of a tool's health, or its upstream's, after which it is not called."""
+    breaker_open_s: float = 30.0
+    """How long it is not called; then one call at a time probes it."""
 
     @cached_property
     def arguments(self) -> ArgumentLimits:
