@@ -228,6 +228,6 @@ def test_files_name_no_place_of_one_machine() -> None:
 def test_locks_name_no_registry() -> None:
     assert not (ROOT / "uv.lock").exists()
     locks = sorted((ROOT / "requirements").glob("*.txt"))
-    assert [lock.stem for lock in locks] == ["all", "base", "dev"]
+    assert [lock.stem for lock in locks] == ["all", "base", "dev", "tau2"]
     for lock in locks:
         assert not re.search(r"://|^\s*(-i|-f|--(index|extra|find))", lock.read_text(encoding="utf-8"), re.MULTILINE)

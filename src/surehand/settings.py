@@ -75,9 +75,7 @@ class Settings:
     """Who the command line may act as. A server authenticates its callers instead."""
 
     def __post_init__(self) -> None:
-        for name in ("store", "approvers", "policies", "keys", "anchor"):
-            if not (name in ("policies", "keys", "anchor") and getattr(self, name) is None):
-                _text(getattr(self, name), name)
+        self._check_texts()
         _check_role(self.approvers)
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
@@ -99,6 +97,11 @@ class Settings:
         for name, caller in self.callers.items():
             _check_caller(name, caller, tenants)
             _check_roles(name, caller, self.roles, self.approvers)
+
+    def _check_texts(self) -> None:
+        for name in ("store", "approvers", "policies", "keys", "anchor"):
+            if not (name in ("policies", "keys", "anchor") and getattr(self, name) is None):
+                _text(getattr(self, name), name)
 
     @property
     def quotas(self) -> Quotas:

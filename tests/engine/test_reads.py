@@ -163,7 +163,7 @@ async def test_what_fails_again_and_again_is_left_alone_and_probed(desk: Desk, o
     assert refused.error is not None
     assert (refused.error.details["retry_after_s"], refused.error.retryable) == (30, True)
     view = await engine.view(desk.alice)
-    assert (view.names, view.hidden) == ((), {"look": "unavailable"})
+    assert (view.names, view.hidden["look"].reason) == ((), "unavailable")
     evil = sh.Caller(id="x", tenant="evil")
     assert (await engine.view(evil)).names == ("look",)
     clock.advance(30)

@@ -8,12 +8,19 @@ from typing import Any
 
 import pytest
 
-from surehand.storage import grants_statements, open_store, quota_statements, revision_statements, statements
+from surehand.storage import (
+    grants_statements,
+    open_store,
+    quota_statements,
+    revision_statements,
+    run_statements,
+    statements,
+)
 from surehand.storage.tx import Statement
 
 PLANS = {
-    "get": (statements.get_run, "surehand_runs_pkey"),
-    "lock": (statements.lock_run, "surehand_runs_pkey"),
+    "get": (run_statements.get_run, "surehand_runs_pkey"),
+    "lock": (run_statements.lock_run, "surehand_runs_pkey"),
     "silence": (statements.silence, "surehand_workers_pkey"),
     "beat": (statements.beat, "surehand_workers_pkey"),
     "orphans": (statements.orphans, "surehand_calls_running", "surehand_workers_pkey"),
@@ -29,15 +36,15 @@ PLANS = {
     "grants": (grants_statements.list_grants, "surehand_grants_pkey"),
     "grants-open": (grants_statements.open_grants, "surehand_grants_by_caller"),
     "rejected": (grants_statements.rejected, "surehand_calls_rejected", "surehand_approvals_pkey"),
-    "take": (statements.take_run, "surehand_runs_pkey"),
-    "save": (statements.save_run, "surehand_runs_pkey"),
-    "cancel": (statements.cancel_run, "surehand_runs_pkey"),
-    "results": (statements.set_results, "surehand_turns_pkey"),
-    "event": (statements.insert_run_event, "surehand_run_events_pkey"),
-    "list": (statements.list_runs(1), "surehand_runs_by_status"),
-    "list-two-states": (statements.list_runs(2), "surehand_runs_by_status"),
-    "stops": (statements.undriven_stops, "surehand_runs_by_status", "surehand_workers_pkey"),
-    "turns": (statements.list_turns, "surehand_turns_pkey"),
+    "take": (run_statements.take_run, "surehand_runs_pkey"),
+    "save": (run_statements.save_run, "surehand_runs_pkey"),
+    "cancel": (run_statements.cancel_run, "surehand_runs_pkey"),
+    "results": (run_statements.set_results, "surehand_turns_pkey"),
+    "event": (run_statements.insert_run_event, "surehand_run_events_pkey"),
+    "list": (run_statements.list_runs(1), "surehand_runs_by_status"),
+    "list-two-states": (run_statements.list_runs(2), "surehand_runs_by_status"),
+    "stops": (run_statements.undriven_stops, "surehand_runs_by_status", "surehand_workers_pkey"),
+    "turns": (run_statements.list_turns, "surehand_turns_pkey"),
     "counter": (quota_statements.lock_counter, "surehand_counters_pkey"),
     "set-counter": (quota_statements.set_counter, "surehand_counters_pkey"),
     "give-back": (quota_statements.give_back, "surehand_counters_pkey"),
@@ -46,7 +53,7 @@ PLANS = {
     "reads": (quota_statements.open_reads, "surehand_reservations_of_reads", "surehand_workers_pkey"),
     "health": (quota_statements.list_health, "surehand_health_pkey"),
     "set-health": (quota_statements.set_health, "surehand_health_pkey"),
-    "events": (statements.list_run_events, "surehand_run_events_pkey"),
+    "events": (run_statements.list_run_events, "surehand_run_events_pkey"),
 }
 
 

@@ -198,9 +198,8 @@ class Driver:
         pins = {entry.name: entry.version for entry in view.tools}
         runs = model.stop in ("tool_calls", "length") and not model.refusal
         results: list[ToolResult | None] = [None] * len(model.calls) if runs else []
-        left = sorted(
-            name for name, why in view.hidden.items() if why.reason == "unavailable" and name in self._history.pins
-        )
+        down = {name for name, why in view.hidden.items() if why.reason == "unavailable"}
+        left = sorted(down & self._history.pins.keys())
         answer = Answer(model=model, pins=pins, left=tuple(left))
         self._history.turns.append(Turn(answer, view.digest, results, self._spent_s))
 

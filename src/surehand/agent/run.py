@@ -74,10 +74,8 @@ async def run(
     how = Manner(**manner)
     caller = caller if scene is None else engine.in_scene(caller, scene)
     given = None if messages is None else wellformed.conversation(messages)
-    told_id = new_id("run") if run_id is None and messages is not None else run_id
-    if told_id is None:
-        raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
-    with _alone(services, caller.tenant, wellformed.run_id(told_id)):
+    told_id = _id(run_id, new=messages is not None)
+    with _alone(services, caller.tenant, told_id):
         taking = asyncio.create_task(_journal(services, model, caller, given, told_id, bounds))
         interrupted = await _outlast(taking)
         if interrupted and (taking.exception() is not None or not isinstance(taking.result(), Journal)):
@@ -93,6 +91,14 @@ async def run(
         async with aclosing(_told(driver, kind, heard, interrupted=interrupted)) as told:
             async for event in told:
                 yield event
+
+
+def _id(run_id: str | None, *, new: bool) -> str:
+    if run_id is not None:
+        return wellformed.run_id(run_id)
+    if not new:
+        raise ConfigError("run: pass messages to start a run, or run_id to go on with one")
+    return new_id("run")
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def _given(said: Facts) -> str:
 def _finished(said: Facts) -> str:
     if said.get("cached") is True:
         old = ", old as it is" if said.get("stale") is True else ""
-        return f"an earlier result was given again{old}{_ended(said)}"
+        return f"an earlier result was given again{old}"
     return f"the result was given{_ended(said)}"
 
 

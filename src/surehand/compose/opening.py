@@ -82,11 +82,8 @@ def open_engine(
         resolver=resolver or AsStored(),
     )
     services.interceptors.extend(around)
-    services.read_only_records = settings.read_only_records
-    services.always = settings.always
-    services.quotas = settings.quotas
     check_catalog(registry.catalog, settings.quotas)
-    _attend(services, settings)
+    _apply(services, settings)
     return Engine(services, registry, load, anchor, complete)
 
 
@@ -118,6 +115,18 @@ def open_project(
         resolver=resolver,
         clock=clock,
     )
+
+
+def _apply(services: Services, settings: Settings) -> None:
+    """What the settings say to the stages.
+
+    Raises:
+        ConfigError: A secret that is needed is not in the environment.
+    """
+    services.read_only_records = settings.read_only_records
+    services.always = settings.always
+    services.quotas = settings.quotas
+    _attend(services, settings)
 
 
 def _attend(services: Services, settings: Settings) -> None:

@@ -2,46 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sqlalchemy import Integer, bindparam, delete, func, select, update
 
-from sqlalchemy import BigInteger, Integer, Table, Text, bindparam, delete, func, insert, select, update
-
+from .binding import inserted, limit, number, text
 from .tables import counters, health, reservations, workers
 from .tx import Now, Statement
 
-
-def _text(name: str) -> Any:
-    return bindparam(name, type_=Text)
-
-
-def _number(name: str) -> Any:
-    return bindparam(name, type_=BigInteger)
-
-
-def _limit() -> Any:
-    return bindparam("limit", type_=Integer)
-
-
-def _inserted(table: Table) -> Statement:
-    return Statement(insert(table).values({column.name: bindparam(column.name) for column in table.columns}))
-
-
-_counter = (counters.c.tenant == _text("of_tenant"), counters.c.name == _text("of_name"))
-_this_counter = (*_counter, counters.c.scope == _text("of_scope"))
+_counter = (counters.c.tenant == text("of_tenant"), counters.c.name == text("of_name"))
+_this_counter = (*_counter, counters.c.scope == text("of_scope"))
 lock_counter = Statement(select(counters.c.window_us, counters.c.used).where(*_this_counter).with_for_update())
-insert_counter = _inserted(counters)
+insert_counter = inserted(counters)
 set_counter = Statement(
-    update(counters).values(window_us=_number("window_us"), used=_number("used")).where(*_this_counter)
+    update(counters).values(window_us=number("window_us"), used=number("used")).where(*_this_counter)
 )
 give_back = Statement(
     update(counters)
-    .values(used=counters.c.used - _number("amount"))
-    .where(*_this_counter, counters.c.window_us == _number("of_window_us"))
+    .values(used=counters.c.used - number("amount"))
+    .where(*_this_counter, counters.c.window_us == number("of_window_us"))
 )
 """Into the window that it was taken of; if that is over, nothing changes."""
 
-insert_reservation = _inserted(reservations)
-_of_call = (reservations.c.tenant == _text("tenant"), reservations.c.call_id == _text("call_id"))
+insert_reservation = inserted(reservations)
+_of_call = (reservations.c.tenant == text("tenant"), reservations.c.call_id == text("call_id"))
 reservations_of = Statement(
     select(
         reservations.c.name, reservations.c.kind, reservations.c.scope, reservations.c.amount, reservations.c.window_us
@@ -49,10 +31,10 @@ reservations_of = Statement(
 )
 end_reservation = Statement(
     delete(reservations).where(
-        reservations.c.tenant == _text("of_tenant"),
-        reservations.c.call_id == _text("of_call"),
-        reservations.c.name == _text("of_name"),
-        reservations.c.scope == _text("of_scope"),
+        reservations.c.tenant == text("of_tenant"),
+        reservations.c.call_id == text("of_call"),
+        reservations.c.name == text("of_name"),
+        reservations.c.scope == text("of_scope"),
     )
 )
 _silent_us = select(Now() - workers.c.seen_us).where(workers.c.owner == reservations.c.owner).scalar_subquery()
@@ -60,10 +42,10 @@ open_reads = Statement(
     select(reservations.c.tenant, reservations.c.call_id)
     .where(
         reservations.c.owner.is_not(None),
-        (reservations.c.owner == _text("of_owner"))
-        | (func.coalesce(_silent_us, _number("least_silent_us")) >= _number("least_silent_us")),
+        (reservations.c.owner == text("of_owner"))
+        | (func.coalesce(_silent_us, number("least_silent_us")) >= number("least_silent_us")),
     )
-    .limit(_limit())
+    .limit(limit())
 )
 
 _reserved = (
@@ -77,29 +59,26 @@ _reserved = (
 )
 list_counters = Statement(
     select(counters.c.name, counters.c.scope, counters.c.window_us, counters.c.used, func.coalesce(_reserved, 0))
-    .where(counters.c.tenant == _text("tenant"))
+    .where(counters.c.tenant == text("tenant"))
     .order_by(counters.c.name, counters.c.scope)
-    .limit(_limit())
+    .limit(limit())
 )
 
-insert_health = _inserted(health)
+insert_health = inserted(health)
 set_health = Statement(
     update(health)
     .values(
-        state=_text("state"),
+        state=text("state"),
         failures=bindparam("failures", type_=Integer),
-        changed_us=_number("changed_us"),
-        retry_us=_number("retry_us"),
+        changed_us=number("changed_us"),
+        retry_us=number("retry_us"),
     )
     .where(
-        health.c.tenant == _text("of_tenant"),
-        health.c.subject == _text("of_subject"),
-        health.c.owner == _text("of_owner"),
+        health.c.tenant == text("of_tenant"),
+        health.c.subject == text("of_subject"),
+        health.c.owner == text("of_owner"),
     )
 )
 list_health = Statement(
-    select(*health.c)
-    .where(health.c.tenant == _text("tenant"))
-    .order_by(health.c.subject, health.c.owner)
-    .limit(_limit())
+    select(*health.c).where(health.c.tenant == text("tenant")).order_by(health.c.subject, health.c.owner).limit(limit())
 )

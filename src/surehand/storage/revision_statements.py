@@ -5,23 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import BigInteger, Integer, Table, Text, bindparam, delete, func, insert, literal_column, select, update
+from sqlalchemy import Integer, Text, bindparam, delete, func, literal_column, select, update
 
+from .binding import inserted, number, text
 from .tables import calls, delegations, reminders
 from .tx import Statement
-
-
-def _inserted(table: Table) -> Statement:
-    return Statement(insert(table).values({column.name: bindparam(column.name) for column in table.columns}))
-
-
-def _text(name: str) -> Any:
-    return bindparam(name, type_=Text)
-
-
-def _number(name: str) -> Any:
-    return bindparam(name, type_=BigInteger)
-
 
 REVISED = (
     "status",
@@ -45,27 +33,27 @@ revise_call = Statement(
     update(calls)
     .values({name: _new(name) for name in REVISED})
     .where(
-        calls.c.tenant == _text("of_tenant"),
-        calls.c.call_id == _text("of_call"),
+        calls.c.tenant == text("of_tenant"),
+        calls.c.call_id == text("of_call"),
         calls.c.status == literal_column("'waiting'", Text),
-        calls.c.approval_id == _text("of_approval"),
+        calls.c.approval_id == text("of_approval"),
     )
 )
 
-insert_delegation = _inserted(delegations)
+insert_delegation = inserted(delegations)
 forget_delegations = Statement(
-    delete(delegations).where(delegations.c.tenant == _text("tenant"), delegations.c.until_us <= _number("now_us"))
+    delete(delegations).where(delegations.c.tenant == text("tenant"), delegations.c.until_us <= number("now_us"))
 )
 count_delegations = Statement(
     select(func.count())
     .select_from(delegations)
-    .where(delegations.c.tenant == _text("tenant"), delegations.c.principal == _text("principal"))
+    .where(delegations.c.tenant == text("tenant"), delegations.c.principal == text("principal"))
 )
 end_delegation = Statement(
     delete(delegations).where(
-        delegations.c.tenant == _text("tenant"),
-        delegations.c.delegation_id == _text("delegation_id"),
-        delegations.c.principal == _text("principal"),
+        delegations.c.tenant == text("tenant"),
+        delegations.c.delegation_id == text("delegation_id"),
+        delegations.c.principal == text("principal"),
     )
 )
 
@@ -76,20 +64,20 @@ def list_delegations(side: Literal["principal", "deputy"]) -> Statement:
     return Statement(
         select(*delegations.c)
         .where(
-            delegations.c.tenant == _text("tenant"),
-            delegations.c[side] == _text("person"),
-            delegations.c.until_us > _number("now_us"),
+            delegations.c.tenant == text("tenant"),
+            delegations.c[side] == text("person"),
+            delegations.c.until_us > number("now_us"),
         )
         .order_by(delegations.c.created_us, delegations.c.delegation_id)
         .limit(bindparam("limit", type_=Integer))
     )
 
 
-insert_reminder = _inserted(reminders)
+insert_reminder = inserted(reminders)
 find_reminder = Statement(
     select(reminders.c.at_us).where(
-        reminders.c.tenant == _text("tenant"),
-        reminders.c.approval_id == _text("approval_id"),
-        reminders.c.due == _text("due"),
+        reminders.c.tenant == text("tenant"),
+        reminders.c.approval_id == text("approval_id"),
+        reminders.c.due == text("due"),
     )
 )

@@ -9,9 +9,10 @@ import msgspec
 
 from ..errors import StoreError
 from ..ports import RunRecord, RunSave, RunStatus, StoredEvent, TurnRecord
-from . import statements
+from . import run_statements as statements
 from .ledger import beat, silence
 from .rows import all_readable, event_record, event_values, run_record, run_values, turn_record, turn_values
+from .statements import any_of
 from .tx import Tx
 
 STATUSES: tuple[RunStatus, ...] = get_args(RunStatus)
@@ -109,7 +110,7 @@ def get_run(tx: Tx, tenant: str, run_id: str) -> RunRecord | None:
 def list_runs(tx: Tx, tenant: str, statuses: Sequence[RunStatus], limit: int) -> list[RunRecord]:
     """`RunStore.list_runs`."""
     wanted = sorted(set(statuses or STATUSES))
-    values = {"tenant": tenant, **statements.any_of("status", wanted)}
+    values = {"tenant": tenant, **any_of("status", wanted)}
     statement = statements.list_runs(len(wanted))
     return all_readable(run_record, lambda most: tx.rows(statement, {**values, "limit": most}), limit)
 

@@ -96,7 +96,6 @@ class GrantContract:
         assert isinstance(again, Existing)
         assert again.record.call_id == "c1"
         assert isinstance(await use(store, call("c3"), "g1", "g2"), NotLifted)
-        assert isinstance(await use(store, call("c3")), NotLifted)
         assert isinstance(await use(store, call("c3"), "g9"), NotLifted)
         assert [await used(store, one) for one in ("g1", "g2")] == [1, 1]
         assert await store.get_call("acme", "c3") is None
