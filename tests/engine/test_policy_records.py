@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
+from contextlib import closing
 from typing import Any, get_args
+
+import apsw
 
 import surehand as sh
 from surehand.audit.record import Kind
@@ -61,10 +63,13 @@ async def test_every_kind_of_record_names_the_policy_set(desk: Desk, open_desk: 
         return "call.late" in await kinds()
 
     await until(late)
-    with sqlite3.connect(desk.folder / "surehand.db") as db:
+    # By the store's own SQLite: a second one in this process would undo its locks.
+    with closing(apsw.Connection(str(desk.folder / "surehand.db"))) as db:
+        db.set_busy_timeout(10_000)
         db.execute(
             "update surehand_calls set status = 'running', owner = 'eng_gone', result = null, outcome = null"
-            f" where call_id = '{orphan.call_id}'"
+            " where call_id = ?",
+            (orphan.call_id,),
         )
     clock.advance(120)
     await open_desk(*tools, **given)

@@ -181,6 +181,7 @@ async def test_an_artifact_opens_for_its_caller_only_whatever_the_database_says(
     eve = sh.Caller(id="eve", tenant="acme")
     hers = await engine.call(sh.ToolCall(id="c", name="picture"), eve)
     db: Any = apsw.Connection(str(desk.folder / "surehand.db"))
+    db.set_busy_timeout(10_000)
     db.execute("update surehand_artifacts set call_id = ?", (hers.call_id,))
     db.close()
     with pytest.raises(sh.NotFoundError):

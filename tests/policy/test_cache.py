@@ -115,3 +115,15 @@ def test_threads_get_the_same_decisions() -> None:
     for thread in threads:
         thread.join()
     assert found == [expected] * 8
+
+
+def test_a_denial_of_reserved_keys_is_not_kept_for_calls_without_them(asked: list[str]) -> None:
+    """A string that is an object was refused before any policy is asked; here it comes past that."""
+    policies = load()
+    forged: dict[str, Any] = {"to": {"__entity": {"type": "User", "id": "acme/root"}}}
+    nested = {"to": "x", "other": [{"__extn": {}}]}
+    for arguments, expected in ((forged, "deny"), ({"to": "x"}, "allow surehand.scopes"), (nested, "deny")):
+        assert short(policies.authorize(ALICE, MAIL, arguments, now_ns=NOON_NS)) == expected
+    worked_out = len(asked)
+    assert short(policies.authorize(ALICE, MAIL, {"to": "y"}, now_ns=NOON_NS)) == "allow surehand.scopes"
+    assert len(asked) == worked_out

@@ -231,15 +231,33 @@ SAME = object()
     ],
 )
 def test_the_cache_key_tells_apart_what_a_policy_can(one: dict[str, Any], other: dict[str, Any], same: bool) -> None:
-    keys = [cache_key(looks_at([("x",)], [("p",)]), arguments) for arguments in (one, other)]
+    keys = [cache_key(looks_at([("x",)], [("p",)], RecordOf({})), arguments) for arguments in (one, other)]
     assert None not in keys
     assert (keys[0] == keys[1]) is same
 
 
 @pytest.mark.parametrize("arguments", [{"x": object()}, {"x": ["\ud800"]}, {"x": [10**5000]}, {"n": "text"}])
 def test_what_has_no_key_is_not_cached(arguments: dict[str, Any]) -> None:
-    assert cache_key(looks_at([("x",), ("n", "m")], []), arguments) is None
+    assert cache_key(looks_at([("x",), ("n", "m")], [], RecordOf({})), arguments) is None
 
 
 def test_without_reads_the_key_is_empty() -> None:
-    assert cache_key(looks_at([], []), {"x": SAME}) == ()
+    assert cache_key(looks_at([], [], RecordOf({})), {"x": SAME}) == ()
+
+
+def test_only_arguments_that_can_hold_no_keys_are_plain() -> None:
+    spec = tool(
+        "t",
+        {
+            "n": {"type": "integer"},
+            "s": {"type": ["string", "null"]},
+            "l": {"type": "array", "items": {"type": "string"}},
+            "o": {"type": "object"},
+            "u": {},
+            "a": {"type": "array"},
+            "lo": {"type": "array", "items": {"type": "object"}},
+            "e": {"anyOf": [{"type": "string"}, {"type": "object"}]},
+            "__entity": {"type": "string"},
+        },
+    )
+    assert looks_at([], [], argument_types(spec)).plain == {"n", "s", "l"}

@@ -47,8 +47,6 @@ _DOING: Final[Mapping[Kind, str]] = {
 
 _ANYTHING: Final = PolicySource("shadow", '@id("surehand.anything") permit (principal, action, resource);')
 """Stands for a permit in shadow mode that applies."""
-_KEEPS_NOTHING: Final = LooksAt((), (), ())
-"""Of a tool whose decisions depend on the time."""
 
 
 class Policies:
@@ -174,26 +172,33 @@ class Policies:
             arguments: All final arguments, injected ones included.
             now_ns: Nanoseconds since the epoch.
         """
-        key = forged_key(arguments)
-        if key is not None:
-            return Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
         contract = spec.contract_hash
         looks = self._looks.get((contract, caller.tenant) if caller.tenant in self._own else contract)
         if looks is None:
             looks = self._look(spec, caller.tenant)
-        seen = None if looks is _KEEPS_NOTHING else cache_key(looks, arguments)
-        if seen is None:
-            return self._authorized(caller, spec, arguments, now_ns)
+        # Arguments that hold no keys by their schema need no look for a kept decision: nothing of them goes to Cedar.
+        if not looks.plain.issuperset(arguments) and (forged := _forged(arguments)) is not None:
+            return forged
+        seen = cache_key(looks, arguments) if looks.keeps else None
         whole = (contract, caller.identity, seen)
-        return self._calls.get(whole) or self._calls.put(whole, self._authorized(caller, spec, arguments, now_ns))
+        kept = None if seen is None else self._calls.get(whole)
+        if kept is not None:
+            return kept
+        decision = _forged(arguments)
+        if decision is not None:
+            return decision
+        decision = self._authorized(caller, spec, arguments, now_ns)
+        return decision if seen is None else self._calls.put(whole, decision)
 
     def _look(self, spec: ToolSpec, tenant: str) -> LooksAt:
         target = self._slices.target("call", spec, tenant)
         values, presence, now = self._shadows.reads(spec, tenant)
-        if now or target.slice.now or self._slices.target("view", spec, tenant).slice.now:
-            looks = _KEEPS_NOTHING
-        else:
-            looks = looks_at({*values, *target.slice.values}, {*presence, *target.slice.presence})
+        looks = looks_at(
+            {*values, *target.slice.values},
+            {*presence, *target.slice.presence},
+            target.types,
+            keeps=not (now or target.slice.now or self._slices.target("view", spec, tenant).slice.now),
+        )
         key = (spec.contract_hash, tenant) if tenant in self._own else spec.contract_hash
         return self._looks.put(key, looks)
 
@@ -293,6 +298,11 @@ class Policies:
             return lacking or [f"no policy permits {_DOING[kind]}"]
         permits = self._slices.target(kind, spec, caller.tenant).slice.rules.values()
         return [f"no policy permits {_DOING[kind]}{_role_hint(permits, caller)}"]
+
+
+def _forged(arguments: Mapping[str, Any]) -> Deny | None:
+    key = forged_key(arguments)
+    return None if key is None else Deny(policies=(), reasons=(f"the arguments hold the reserved key {key}",))
 
 
 def _is_role(group: str) -> bool:

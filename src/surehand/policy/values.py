@@ -54,16 +54,26 @@ class LooksAt:
     """Paths inside an argument whose value is used."""
     presence: tuple[Path, ...]
     """Paths of which only matters whether they are there."""
+    plain: frozenset[str]
+    """Names of arguments that hold no keys of their own, by the schema: no reserved one either."""
+    keeps: bool
+    """Whether a decision may be kept: nothing looks at the time."""
 
 
-def looks_at(values: Iterable[Path], presence: Iterable[Path]) -> LooksAt:
+def looks_at(values: Iterable[Path], presence: Iterable[Path], types: RecordOf, *, keeps: bool = True) -> LooksAt:
     """`values` are looked at as they are, of `presence` only whether they are there."""
     used = sorted(set(values))
     return LooksAt(
+        plain=frozenset(name for name, attribute in types.attributes.items() if _is_plain(attribute.type)),
+        keeps=keeps,
         names=tuple(path[0] for path in used if len(path) == 1),
         parts=tuple(path for path in used if len(path) > 1),
         presence=tuple(sorted(set(presence).difference(used))),
     )
+
+
+def _is_plain(type_: CedarType | None) -> bool:
+    return _is_plain(type_.element) if isinstance(type_, SetOf) else isinstance(type_, str)
 
 
 def wanted(values: Iterable[Path], presence: Iterable[Path]) -> Wanted:
@@ -192,11 +202,6 @@ def _decimal(value: float, path: Path) -> str:
 
 def forged_key(arguments: Mapping[str, Any]) -> str | None:
     """A reserved key anywhere in the arguments, or `None`. Fast when there is none."""
-    for key, value in arguments.items():
-        if key in RESERVED or value.__class__ not in _FLAT:
-            break
-    else:
-        return None
     try:
         text = orjson.dumps(arguments)
     except TypeError:
@@ -226,7 +231,8 @@ def cache_key(looks: LooksAt, arguments: Mapping[str, Any]) -> CacheKey | None:
         for name in looks.names:
             value = arguments.get(name)
             kind = value.__class__
-            key += (kind, value if kind in _FLAT else canonical_json(value))
+            key.append(kind)
+            key.append(value if kind in _FLAT else canonical_json(value))
         if looks.parts or looks.presence:
             key += _inside(looks, arguments)
     except (TypeError, ValueError):
