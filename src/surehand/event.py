@@ -15,6 +15,8 @@ EventKind = Literal[
     "call.progress",
     "call.finished",
     "approval.decided",
+    "control.asked",
+    "control.changed",
     "engine.problem",
 ]
 

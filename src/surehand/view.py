@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from .policy import Ask, Decision, Deny, Policies
-from .registry import Catalog, Entry
+from .registry import Catalog, Entry, Kills
 from .spec import ToolSpec
 from .spec.hashes import content_hash
 from .types import Caller, Requirement
@@ -23,6 +23,8 @@ class ViewEntry(msgspec.Struct, frozen=True, kw_only=True):
     spec: ToolSpec
     asks: tuple[Requirement, ...] = ()
     """Who will be asked whatever the arguments are; more may be, depending on them."""
+    notice: str = ""
+    """Of a deprecated version: what to use instead, and until when it is there."""
 
     @property
     def name(self) -> str:
@@ -70,38 +72,67 @@ def _as_view(tools: list[ViewEntry], hidden: dict[str, str]) -> ToolView:
 
 @dataclass(slots=True)
 class World:
-    """The catalog and the policies that hold at one moment. Replaced as a whole when either changes."""
+    """The catalog, the policies and the switches that hold at one moment. Replaced as a whole when one changes."""
 
     catalog: Catalog
     policies: Policies
+    kills: Kills = field(default_factory=Kills)
+    revision: int | None = None
+    """Of the control plane; `None` apart from any. What takes effect says which one it was decided with."""
     _views: dict[Any, ToolView] = field(default_factory=dict[Any, ToolView])
 
     def look(self, caller: Caller, entry: Entry, *, now_us: int) -> Decision:
         """Whether one tool is listed for a caller: `Deny` hides it, `Ask` marks it. Guards every path."""
         if not entry.callable:
-            return Deny(policies=(), reasons=("removed" if entry.removed else "disabled",))
+            return Deny(policies=(), reasons=(entry.status,))
+        killed = self.kills.of(caller, entry.tool.spec.name)
+        if killed is not None:
+            return Deny(policies=(), reasons=(killed,))
         return self.policies.view(caller, entry.tool.spec, now_ns=now_us * 1000)
 
     def may_read(self, caller: Caller, entry: Entry, *, now_us: int) -> bool:
         """Whether a caller may still read what a tool returned. One that is switched off hides nothing of the past."""
         return not isinstance(self.policies.view(caller, entry.tool.spec, now_ns=now_us * 1000), Deny)
 
-    def view(self, caller: Caller, *, now_us: int) -> ToolView:
+    def is_killed(self, caller: Caller, entry: Entry, *, now_us: int) -> bool:
+        """Whether nothing but an operator's switch keeps a caller from a tool: they may be told so."""
+        killed = entry.callable and self.kills.of(caller, entry.tool.spec.name) is not None
+        return killed and self.may_read(caller, entry, now_us=now_us)
+
+    def find(self, caller: Caller, name: str, version: str | None, *, run_id: str, now_us: int) -> Entry | None:
+        """The entry of a name; without a version, the one that this caller, or this run, gets."""
+        name = self.catalog.aliases.get(name, name)
+        if version is None and name in self.catalog.canaries:
+            version = self._trials(caller, run_id, now_us).get(name)
+        return self.catalog.resolve(name, version)
+
+    def _trials(self, caller: Caller, run_id: str, now_us: int) -> dict[str, str]:
+        """Name -> the version on trial that this caller, or this run, gets. One they may not see is none."""
+        found: dict[str, str] = {}
+        for name, version in self.catalog.canaries.items():
+            entry = self.catalog.entries[name, version]
+            taken = entry.canary is not None and entry.canary.takes(entry.tool.spec.id, caller, run_id)
+            if taken and not isinstance(self.look(caller, entry, now_us=now_us), Deny):
+                found[name] = version
+        return found
+
+    def view(self, caller: Caller, *, now_us: int, run_id: str = "") -> ToolView:
         """All that a caller may see. Kept as long as nothing it depends on changes."""
-        key = caller.identity
+        trials = self._trials(caller, run_id, now_us) if self.catalog.canaries else {}
+        key = (caller.identity, *trials.items()) if trials else caller.identity
         found = self._views.get(key)
         if found is not None:
             return found
-        view = self._compute(caller, now_us)
+        view = self._compute(caller, now_us, trials)
         if not self.policies.reads_now:
             if len(self._views) >= _CACHED_VIEWS:
                 self._views.pop(next(iter(self._views)))
             self._views[key] = view
         return view
 
-    def pinned(self, caller: Caller, pins: Mapping[str, str], *, now_us: int) -> ToolView:
+    def pinned(self, caller: Caller, pins: Mapping[str, str], *, now_us: int, run_id: str = "") -> ToolView:
         """The view of a run: names that it has seen keep the version it saw, as long as that may be called."""
-        view = self.view(caller, now_us=now_us)
+        view = self.view(caller, now_us=now_us, run_id=run_id)
         listed = {entry.name: entry for entry in view.tools}
         if all(name in listed and listed[name].version == pin for name, pin in pins.items()):
             return view
@@ -117,19 +148,19 @@ class World:
                 self._list(caller, entry, now_us, tools, hidden)
         return _as_view(tools, hidden)
 
-    def _compute(self, caller: Caller, now_us: int) -> ToolView:
+    def _compute(self, caller: Caller, now_us: int, trials: Mapping[str, str]) -> ToolView:
+        chosen = {**self.catalog.current, **trials}
         tools: list[ViewEntry] = []
         hidden: dict[str, str] = {}
         off = {name: entry for (name, _), entry in self.catalog.entries.items() if name not in self.catalog.current}
         for name, entry in off.items():
-            hidden[name] = "removed" if entry.removed else "disabled" if entry.disabled else "not published"
-        for name, version in sorted(self.catalog.current.items()):
+            hidden[name] = "not published" if entry.callable else entry.status
+        for name, version in sorted(chosen.items()):
             self._list(caller, self.catalog.entries[name, version], now_us, tools, hidden)
         others = tuple(
             entry.tool.spec.id
             for (name, version), entry in sorted(self.catalog.entries.items())
-            if version != self.catalog.current.get(name)
-            and not isinstance(self.look(caller, entry, now_us=now_us), Deny)
+            if version != chosen.get(name) and not isinstance(self.look(caller, entry, now_us=now_us), Deny)
         )
         return msgspec.structs.replace(_as_view(tools, hidden), other_versions=others)
 
@@ -139,4 +170,5 @@ class World:
             hidden[entry.tool.spec.name] = "; ".join(decision.reasons)
         else:
             asks = decision.requirements if isinstance(decision, Ask) else ()
-            tools.append(ViewEntry(spec=entry.tool.spec, asks=asks))
+            notice = "" if entry.notice is None else str(entry.notice)
+            tools.append(ViewEntry(spec=entry.tool.spec, asks=asks, notice=notice))

@@ -4,6 +4,7 @@ import pytest
 
 pytest.register_assert_rewrite(
     "surehand.testing.store_contract",
+    "surehand.testing.store_control_contract",
     "surehand.testing.store_ledger_contract",
     "surehand.testing.store_run_contract",
     "surehand.testing.store_time_contract",

@@ -19,7 +19,14 @@ from surehand.testing.store_run_contract import event, everything, run, saving, 
 
 FIRST = "0001"
 NEWEST = schema.HEAD
-NEW = {"surehand_runs", "surehand_turns", "surehand_run_events", "surehand_settings"}
+NEW = {
+    "surehand_runs",
+    "surehand_turns",
+    "surehand_run_events",
+    "surehand_settings",
+    "surehand_control",
+    "surehand_control_head",
+}
 """Tables that came later."""
 
 

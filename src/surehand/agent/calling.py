@@ -36,7 +36,7 @@ class Calling:
 
     async def view(self, pins: Mapping[str, str], number: int) -> ToolView:
         """What the caller may see, in the versions that the run has seen, as narrowed before a turn."""
-        view = await self._engine.view(self._caller, pins=pins)
+        view = await self._engine.view(self._caller, pins=pins, run_id=self._journal.record.run_id)
         return view.without(self._history.without(self._bounds, number))
 
     async def begin(self, number: int) -> dict[int, asyncio.Task[ToolResult]]:

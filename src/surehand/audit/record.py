@@ -21,10 +21,14 @@ Kind = Literal[
     "call.resolved",
     "approval.decided",
     "approval.ended",
+    "control.asked",
+    "control.decided",
+    "control.changed",
 ]
 """Which step: a question was asked, the intent before an effect, the raw outcome, the result as given, a call
 that never ran, a stored result given again, a completion after its deadline, the work of a dead process found,
-an unknown outcome settled by evidence; a person's answer, an approval that ended without one."""
+an unknown outcome settled by evidence; a person's answer, an approval that ended without one; a change of
+the control plane that needs a second person, that person's answer, and a change as made: those are of no call."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):

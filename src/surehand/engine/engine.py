@@ -13,24 +13,29 @@ import msgspec
 
 from ..audit import Anchor
 from ..call import RunStep, ToolCall, ToolResult
-from ..errors import ConfigError, NotFoundError
+from ..errors import ConfigError, NotFoundError, StoreError, SurehandError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
 from ..policy import Policies
-from ..registry import Catalog, Registry
+from ..registry import Registry
 from ..runners import Gate
+from ..spec import ToolSpec
 from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
 from .closing import check_keys, hold_what_still_runs, settled
+from .control import Control
 from .faults import fault
 from .maintenance import Maintenance
+from .plane import Plane
+from .publishing import Publishing
 from .records import Artifacts, Audit
 from .resume import Resumption
 from .runs import Runs
 from .sync import SyncEngine
 from .unknown import Unknowns
-from .worlds import Worlds
+from .watch import Watch
+from .worlds import PolicyLoader, Worlds
 
 _log = logging.getLogger("surehand.engine")
 _POLL_S = 0.5
@@ -46,13 +51,12 @@ class Engine:
         unknown: Calls whose effect may or may not have happened.
         audit: The record, and its verification.
         runs: Stored runs; `sh.run` drives them.
+        control: Which versions, policies and switches hold, for all engines of the database.
         artifacts: Parts of results that are kept beside them.
         sync: The same for code without an event loop.
     """
 
-    def __init__(
-        self, services: Services, registry: Registry, load: Callable[[Catalog], Policies], anchor: Anchor
-    ) -> None:
+    def __init__(self, services: Services, registry: Registry, load: PolicyLoader, anchor: Anchor) -> None:
         self.registry = registry
         self.approvals = Approvals(services)
         self.unknown = Unknowns(services)
@@ -62,6 +66,10 @@ class Engine:
         self.sync = SyncEngine(self)
         self._s = services
         self._worlds = Worlds(services, registry, load)
+        self._plane = Plane(services, self._worlds)
+        self._publishing = Publishing(self._plane, self._worlds)
+        self._watch = Watch(services, self._plane)
+        self.control = Control(services, self._plane, self._worlds, self._ready)
         self._maintenance = Maintenance(services, anchor)
         self._resumption = Resumption(services)
         self._hooks: Hooks | None = None
@@ -77,6 +85,7 @@ class Engine:
 
         Raises:
             StoreError: The database cannot be used.
+            RegistryError: A version was published before with another contract.
         """
         s = self._s
         s.owner = new_id("eng")
@@ -86,8 +95,11 @@ class Engine:
         await s.store.open()
         try:
             await check_keys(s)
+            await self._plane.open()
+            await self._publishing.publish(strict=True)
             s.thread.open()
             await self._maintenance.start()
+            await self._plane.start()
         except BaseException:
             await asyncio.shield(self._shut_down())
             raise
@@ -111,6 +123,7 @@ class Engine:
 
     async def _close(self) -> None:
         try:
+            await self._watch.drain()
             await settled(self._s)
             await hold_what_still_runs(self._s)
             await self._s.recorder.drain()
@@ -120,20 +133,23 @@ class Engine:
     async def _shut_down(self) -> None:
         self._s.thread.close()
         try:
+            await self._plane.stop()
             await self._maintenance.stop()
         finally:
             await self._s.store.close()
 
     # -- tools ----------------------------------------------------------------------------------------
 
-    async def view(self, caller: Caller, *, pins: Mapping[str, str] | None = None) -> ToolView:
+    async def view(self, caller: Caller, *, pins: Mapping[str, str] | None = None, run_id: str = "") -> ToolView:
         """The tools that a caller may see now. `.hidden` is for operators, not for models.
 
         Args:
             caller: Who looks.
             pins: Name -> version that a run saw first: it keeps that version as long as it may be called.
+            run_id: Of that run: it gets a version on trial, or does not, whatever its caller's other runs get.
         """
-        return self._now().pinned(caller, pins or {}, now_us=self._s.clock.now_us())
+        world = await self._ready()
+        return world.pinned(caller, pins or {}, now_us=self._s.clock.now_us(), run_id=run_id)
 
     def _list_allowed(self, caller: Caller) -> ToolView:
         return self._now().view(caller, now_us=self._s.clock.now_us())
@@ -168,7 +184,7 @@ class Engine:
             call=_clean(call),
             caller=caller,
             call_id=new_id("call"),
-            world=self._now(),
+            world=await self._ready(),
             began_us=self._s.clock.now_us(),
             run=run,
             given_key=idempotency_key,
@@ -179,8 +195,15 @@ class Engine:
         except Exception as error:
             return await fault(passage, self._s, error)
         if passage.entry is not None and passage.spec.stage == "draft":
-            self.registry.mark_used(passage.spec.name, passage.spec.version)
+            await self._use(passage.spec)
         return result
+
+    async def _use(self, draft: ToolSpec) -> None:
+        self.registry.mark_used(draft.name, draft.version)
+        try:
+            await self._publishing.note_used(draft.name, draft.version)
+        except SurehandError as error:  # the call is done; a draft that changes makes its approvals stale
+            self._s.emit("engine.problem", where="control", problem=str(error), name=draft.name)
 
     async def call_many(
         self, calls: Sequence[ToolCall], caller: Caller, *, run: RunStep | None = None, view: ToolView | None = None
@@ -203,7 +226,7 @@ class Engine:
         return await self._resume(call_id, by, self._s.limits.wait_s)
 
     async def _resume(self, call_id: str, by: Caller, wait_s: float) -> ToolResult:
-        world = self._now()
+        world = await self._ready()
         record = await self._s.store.get_call(by.tenant, call_id)
         if record is None:
             wrong_kind = " (that is an approval's id; a call's begins with call_)" if call_id.startswith("apr_") else ""
@@ -272,7 +295,17 @@ class Engine:
             raise ConfigError("the engine is not open; use `async with engine:`")
         if os.getpid() != self._pid:
             raise ConfigError("the engine was opened before this process was forked; open it in each process")
-        return self._worlds.now()
+        return self._s.world
+
+    async def _ready(self) -> World:
+        """What holds, once everything that was registered is published."""
+        self._now()
+        if self._worlds.is_behind:
+            try:
+                await self._publishing.publish()
+            except StoreError as error:  # what is new does not hold, what was switched off is off
+                self._s.emit("engine.problem", where="registry", problem=str(error))
+        return self._s.world
 
     async def _seal(self) -> None:
         await self._s.recorder.drain()

@@ -6,8 +6,9 @@ from ..errors import SurehandError
 from ..ledger import CallRecord, effect_key, meaning
 from ..normalize import failures
 from ..policy import Ask
-from ..ports import Claim, Existing, Move
+from ..ports import Claim, Existing, Move, Moved
 from .ask import ask
+from .moved import ROUNDS, decide_anew
 from .passage import Passage, Stop, storable
 from .services import Services
 from .stored import answer, for_reader
@@ -19,6 +20,20 @@ _ROUNDS = 3
 
 async def claim(p: Passage, s: Services) -> Stop | None:
     """Fills `record` with a call that is ours to run now, or stops: pending, a replay, or refused."""
+    for _ in range(ROUNDS):
+        taken = await _claim(p, s)
+        if not isinstance(taken, Moved):
+            return taken
+        try:
+            stop = await decide_anew(p, s)
+        except SurehandError:
+            return Stop(status="error", error=failures.unavailable(p.spec, "what holds for it cannot be read"))
+        if stop is not None:
+            return stop
+    return Stop(status="error", error=failures.unavailable(p.spec, "what holds for it keeps changing"))
+
+
+async def _claim(p: Passage, s: Services) -> Stop | Moved | None:
     parts = effect_key(p.spec, p.final, p.caller, idempotency_key=p.given_key, run=p.run)
     if parts is None and not p.spec.repeatable:
         return p.refuse(
@@ -41,6 +56,8 @@ async def claim(p: Passage, s: Services) -> Stop | None:
             existing = await s.store.claim(order)
         except SurehandError:
             return _no_record(p, s, order)
+        if isinstance(existing, Moved):
+            return existing
         if existing is None:
             p.record = order.record
             if order.approval is not None:
@@ -100,7 +117,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         p, s, "call.waiting" if approval else "call.started", shown_hash=approval.shown_hash if approval else None
     )
     p.record = None
-    return Claim(record=record, approval=approval, audit=(row,), now_us=now_us)
+    return Claim(record=record, approval=approval, audit=(row,), control=p.world.revision, now_us=now_us)
 
 
 def pending(record: CallRecord) -> Stop:

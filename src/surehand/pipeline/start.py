@@ -9,11 +9,12 @@ from ..approval import Approval, is_met
 from ..errors import Code, SurehandError, tool_error
 from ..normalize import failures
 from ..policy import Ask
-from ..ports import Move
+from ..ports import Move, Moved
 from ..spec.hashes import content_hash
 from ..types import SELF, Requirement
 from .ask import ask, keyed_digest, vote_seal
 from .claim import pending
+from .moved import ROUNDS, decide_anew
 from .passage import Passage, Stop
 from .services import Services
 from .trace import stored_arguments, trace
@@ -34,6 +35,20 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
         s: The services.
         stop: What those stages said.
     """
+    for _ in range(ROUNDS):
+        started = await _checked(p, s, stop)
+        if not isinstance(started, Moved):
+            return started
+        try:
+            stop = await decide_anew(p, s)
+        except SurehandError:
+            break
+    return Stop(
+        status="error", error=failures.unavailable(p.spec, "what holds for it cannot be read, or keeps changing")
+    )
+
+
+async def _checked(p: Passage, s: Services, stop: Stop | None) -> Stop | Moved | None:
     record = p.record
     assert record is not None
     if stop is not None and stop.error is not None and stop.error.code in _NOT_NOW:
@@ -69,7 +84,7 @@ def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str]]:
     return sorted((need.policy_id, need.group, need.policy_hash) for need in needs)
 
 
-async def _start(p: Passage, s: Services) -> Stop | None:
+async def _start(p: Passage, s: Services) -> Stop | Moved | None:
     record = p.record
     assert record is not None
     assert record.approval_id is not None
@@ -84,11 +99,13 @@ async def _start(p: Passage, s: Services) -> Stop | None:
         attempt=record.attempt + 1,
         started_us=now_us,
         approval=(record.approval_id, ("approved",), "consumed"),
+        control=p.world.revision,
         audit=(trace(p, s, "call.started"),),
     )
     try:
         if not await s.store.move(move):
-            return pending(record)
+            latest = await s.store.control_revision()
+            return pending(record) if p.world.revision in (None, latest) else Moved(revision=latest)
     except SurehandError:
         s.owed.append(_take_back(move))
         return Stop(status="error", error=failures.unavailable(p.spec, "its start could not be recorded"))

@@ -59,8 +59,10 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
     return _row(s, kind, p.caller.tenant, call_id, None if p.run is None else p.run.run_id, {**known, **facts})
 
 
-def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: str | None, **facts: Any) -> AuditRow:
-    """A record of something that happened to a call outside its passage, such as a decision about it."""
+def record_row(
+    s: Services, kind: Kind, *, tenant: str, call_id: str | None, run_id: str | None, **facts: Any
+) -> AuditRow:
+    """A record of something that happened outside of a passage, such as a decision about a call."""
     return _row(s, kind, tenant, call_id, run_id, facts)
 
 
@@ -102,7 +104,9 @@ def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:
     }
 
 
-def _row(s: Services, kind: Kind, tenant: str, call_id: str, run_id: str | None, facts: dict[str, Any]) -> AuditRow:
+def _row(
+    s: Services, kind: Kind, tenant: str, call_id: str | None, run_id: str | None, facts: dict[str, Any]
+) -> AuditRow:
     return audit_row(
         row_id=new_id("rec"),
         tenant=tenant,

@@ -146,7 +146,7 @@ class Policies:
         seen = cache_key(target.slice.values, target.slice.presence, arguments) if cacheable else None
         if seen is None:
             return self._authorized(caller, spec, arguments, now_ns)
-        whole = (spec.contract_hash, caller.identity, seen)
+        whole = (spec.contract_hash, spec.stage, caller.identity, seen)
         return self._calls.get(whole) or self._calls.put(whole, self._authorized(caller, spec, arguments, now_ns))
 
     def view(self, caller: Caller, spec: ToolSpec, *, now_ns: int) -> Decision:

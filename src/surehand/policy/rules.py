@@ -162,7 +162,11 @@ def _approvers_wrong(template: pst.Template) -> list[str]:
         wrong.append("@approvers on a permit asks nobody; put it on a forbid that people may lift")
     named = action_names(template.action)
     if named is None:
-        wrong.append('@approvers on an open action; write action in Action::"call" (or a tool\'s call, or publish)')
-    elif any(name not in ("call", "publish") and not name.startswith("call/") for name in named):
-        wrong.append("@approvers is for the actions call and publish only; give other actions a policy of their own")
+        wrong.append(
+            '@approvers on an open action; write action in Action::"call" (or a tool\'s call, publish or admin)'
+        )
+    elif any(name not in ("call", "publish", "admin") and not name.startswith("call/") for name in named):
+        wrong.append(
+            "@approvers is for the actions call, publish and admin only; give other actions a policy of their own"
+        )
     return wrong

@@ -94,11 +94,11 @@ class Slices:
             for name in names or ():
                 self._by_name.setdefault(name, []).append(rule)
         self._shared: Bounded[tuple[object, ...], Slice] = Bounded(_SHARED_MAX)
-        self._targets: Bounded[tuple[Kind, str], Target] = Bounded(_TARGETS_MAX)
+        self._targets: Bounded[tuple[Kind, str, str], Target] = Bounded(_TARGETS_MAX)
 
     def target(self, kind: Kind, spec: ToolSpec | None) -> Target:
         """What a question of this kind about this tool is put to."""
-        key = (kind, "" if spec is None else spec.contract_hash)
+        key = (kind, "", "") if spec is None else (kind, spec.contract_hash, spec.stage)
         return self._targets.get(key) or self._targets.put(key, self._compile(kind, spec))
 
     def _compile(self, kind: Kind, spec: ToolSpec | None) -> Target:

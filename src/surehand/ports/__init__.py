@@ -1,6 +1,7 @@
 """Protocols that the edges implement and the pipeline uses."""
 
 from .clock import Clock, SystemClock
+from .control import ControlChange, ControlRow, ControlStore, Moved
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
 from .store import Ballot, Claim, Existing, Move, Store, StoredArtifact
@@ -11,8 +12,12 @@ __all__ = [
     "CallerResolver",
     "Claim",
     "Clock",
+    "ControlChange",
+    "ControlRow",
+    "ControlStore",
     "Existing",
     "Move",
+    "Moved",
     "RunRecord",
     "RunSave",
     "RunStatus",

@@ -26,6 +26,7 @@ from ..approval import Approval, ApprovalStatus, Counted, Refused
 from ..audit import AuditRow, Checkpoint
 from ..call import Artifact, Status
 from ..ledger import CallRecord
+from .control import ControlStore, Moved
 from .runs import RunStore
 
 
@@ -43,6 +44,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     record: CallRecord
     approval: Approval | None = None
     audit: tuple[AuditRow, ...] = ()
+    control: int | None = None
+    """The revision of the control plane that it was decided with: part of the condition. `None`: whichever."""
     now_us: int
 
 
@@ -79,6 +82,8 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     new_approval: Approval | None = None
     """Another question about the same call; becomes its approval."""
     new_digest: str | None = None
+    control: int | None = None
+    """As in `Claim`: if it is not the latest, nothing is changed."""
     audit: tuple[AuditRow, ...] = ()
 
 
@@ -100,7 +105,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, Protocol):
+class Store(RunStore, ControlStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:
@@ -115,11 +120,12 @@ class Store(RunStore, Protocol):
         """Writes what was accepted, then disconnects. Safe to call twice."""
         ...
 
-    def claim(self, claim: Claim) -> Awaitable[Existing | None]:
+    def claim(self, claim: Claim) -> Awaitable[Existing | Moved | None]:
         """`None`: the call is now in the ledger and holds its key. Else nothing was written.
 
-        In order: a call that holds `record.key` (unless `key_expires_us` of a finished one has passed: then
-        the key moves to the new call); an `unknown` call of the same tenant, name and `args_hash`.
+        In order: `Moved`, if `control` is not the latest revision; a call that holds `record.key` (unless
+        `key_expires_us` of a finished one has passed: then the key moves to the new call); an `unknown` call of the
+        same tenant, name and `args_hash`.
         """
         ...
 

@@ -8,9 +8,10 @@ from typing import get_args
 from ..approval import ApprovalStatus
 from ..call import Status
 from ..ledger import CallRecord
-from ..ports import Claim, Existing, Move
+from ..ports import Claim, Existing, Move, Moved
 from . import statements
 from .audit import record
+from .control import held_revision
 from .rows import all_readable, approval_values, call_record, call_values
 from .tx import LostRaceError, Row, Statement, Tx, Values
 
@@ -18,8 +19,10 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 FINISHED: frozenset[Status] = frozenset({"ok", "error", "denied", "cancelled"})
 
 
-def claim(tx: Tx, claim: Claim) -> Existing | None:
+def claim(tx: Tx, claim: Claim) -> Existing | Moved | None:
     """`Store.claim`. Of two processes that insert one key at once, one fails, and its rerun finds the other's."""
+    if claim.control is not None and (latest := held_revision(tx)) != claim.control:
+        return Moved(revision=latest)
     record_ = claim.record
     values = call_values(record_)
     query = statements.find_unknown if record_.key is None else statements.find_existing
@@ -73,6 +76,8 @@ def _take_key(tx: Tx, claim: Claim, lapsed: Row) -> None:
 
 def move(tx: Tx, move: Move) -> bool:
     """`Store.move`."""
+    if move.control is not None and held_revision(tx) != move.control:
+        return False
     if move.approval is not None and not _approval_is(tx, move, move.approval[0], move.approval[1]):
         return False
     statement = statements.move_call(

@@ -12,8 +12,11 @@ from ..ledger import CallRecord
 from ..ports import (
     Ballot,
     Claim,
+    ControlChange,
+    ControlRow,
     Existing,
     Move,
+    Moved,
     RunRecord,
     RunSave,
     RunStatus,
@@ -21,7 +24,7 @@ from ..ports import (
     StoredEvent,
     TurnRecord,
 )
-from . import approvals, audit, ledger, runs
+from . import approvals, audit, control, ledger, runs
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
 from .lane import Lane
@@ -79,7 +82,7 @@ class SqlStore:
         await self._writer.stop()
         await self._reader.stop()
 
-    def claim(self, claim: Claim) -> Awaitable[Existing | None]:
+    def claim(self, claim: Claim) -> Awaitable[Existing | Moved | None]:
         """See `ports.Store`."""
         return self._write(lambda tx: ledger.claim(tx, claim))
 
@@ -223,3 +226,21 @@ class SqlStore:
     ) -> list[StoredEvent]:
         """See `ports.RunStore`."""
         return await self._read(lambda tx: runs.list_run_events(tx, tenant, run_id, after_seq, limit))
+
+    def change_control(self, change: ControlChange) -> Awaitable[bool]:
+        """See `ports.ControlStore`."""
+        return self._write(lambda tx: control.change_control(tx, change))
+
+    async def control_revision(self) -> int:
+        """See `ports.ControlStore`."""
+        return await self._read(control.revision)
+
+    async def list_control(self, *, after: int = 0) -> list[ControlRow]:
+        """See `ports.ControlStore`."""
+        return await self._read(lambda tx: control.list_control(tx, after))
+
+    async def control_history(
+        self, *, kind: str | None = None, name: str | None = None, limit: int = 100
+    ) -> list[ControlRow]:
+        """See `ports.ControlStore`."""
+        return await self._read(lambda tx: control.control_history(tx, kind, name, limit))

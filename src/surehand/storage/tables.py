@@ -220,3 +220,24 @@ workers = _table("workers", _text("owner"), _time("seen_us"), key=("owner",))
 
 settings = _table("settings", _text("name"), _text("value"), key=("name",))
 """What all processes must agree on: written once, never changed."""
+
+control = _table(
+    "control",
+    _text("tenant"),
+    _text("kind"),
+    _text("name"),
+    Column("revision", BigInteger, nullable=False),
+    _sealed("body"),
+    _time("at_us"),
+    _text("by"),
+    key=("tenant", "kind", "name", "revision"),
+)
+_index("control_by_revision", control.c.revision)
+
+control_head = _table(
+    "control_head",
+    Column("place", Integer, nullable=False, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    key=("place",),
+)
+"""One row, made with the table: the latest revision. Every claim reads it, every change raises it."""

@@ -28,6 +28,7 @@ from ..approval import Approval, Refused
 from ..call import Artifact
 from ..errors import StoreError
 from ..ports import Ballot, Store, StoredArtifact
+from .store_control_contract import ControlContract, SharedControlContract
 from .store_ledger_contract import LedgerContract
 from .store_records import NOW_US, call, claim, fact, link, move, question, seal, voting
 from .store_run_contract import RunContract, event, run, saving, take, turn
@@ -177,7 +178,7 @@ class AuditContract:
         assert await store.get_artifact("acme", "f2") is None
 
 
-class StoreContract(LedgerContract, ApprovalContract, AuditContract, RunContract):
+class StoreContract(LedgerContract, ApprovalContract, AuditContract, RunContract, ControlContract):
     """All that holds for a store in any process."""
 
     async def test_a_write_that_cannot_be_done_harms_no_other(self, store: Store) -> None:
@@ -214,7 +215,7 @@ class StoreContract(LedgerContract, ApprovalContract, AuditContract, RunContract
             assert isinstance(error, StoreError)
 
 
-class SharedStoreContract(StoreContract):
+class SharedStoreContract(StoreContract, SharedControlContract):
     """All that holds for a store whose database outlives it and can be used by several processes."""
 
     async def test_what_was_written_is_there_after_reopening(self, store: Store, reopen: Reopen) -> None:
