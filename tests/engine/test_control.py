@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import sqlite3
+import sys
 from typing import Any
 
 import pytest
@@ -57,7 +60,7 @@ SLOW = sh.Settings(limits=sh.Limits(control_poll_s=60))
 @pytest.mark.timeout(30)
 async def test_a_kill_holds_at_once_for_effects_and_soon_for_reads(desk: Desk, open_desk: Any, any_store: str) -> None:
     tools = (pay_tool(desk), look_tool(desk))
-    keys = {"keys": str(desk.folder / "k.keys"), "anchor": str(desk.folder / "a.anchor")}
+    keys: Any = {"keys": str(desk.folder / "k.keys"), "anchor": str(desk.folder / "a.anchor")}
     here: sh.Engine = await open_desk(*tools, store=any_store, settings=sh.Settings(**keys))
     slow = sh.Settings(**keys, limits=sh.Limits(control_poll_s=60))
     there: sh.Engine = await open_desk(*tools, store=any_store, settings=slow)
@@ -85,6 +88,30 @@ async def test_a_kill_holds_at_once_for_effects_and_soon_for_reads(desk: Desk, o
 
     await until(off)
     assert (await follower.call(pay_call(3), desk.alice)).status == "ok"
+
+
+@pytest.mark.timeout(60)
+async def test_a_kill_holds_at_once_in_another_process(desk: Desk, open_desk: Any) -> None:
+    here: sh.Engine = await open_desk(pay_tool(desk))
+    driver = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.engine.control_driver", str(desk.folder), stdin=-1, stdout=-1
+    )
+    assert driver.stdin is not None
+    assert driver.stdout is not None
+
+    async def answer(no: str) -> str:
+        assert driver.stdin is not None
+        assert driver.stdout is not None
+        driver.stdin.write(f"{no}\n".encode())
+        return (await driver.stdout.readline()).decode().strip()
+
+    assert (await driver.stdout.readline()).strip() == b"open"
+    assert await answer("1") == "ok None 1"
+    await here.control.kill(tool="pay", by=OLGA, reason="stop")
+    assert await answer("2") == "error TOOL_UNAVAILABLE 1"
+    await here.control.revive(tool="pay", by=OLGA)
+    driver.stdin.close()
+    await driver.wait()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +143,8 @@ async def test_a_slip_is_no_switch(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(pay_tool(desk))
     with pytest.raises(sh.NotFoundError, match="did you mean 'pay'"):
         await engine.control.kill(tool="pya", by=OLGA, reason="test")
-    for wrong in ({}, {"tool": "pay", "agent": "a"}, {"everything": True, "tenant": "acme"}):
+    wrongs: list[Any] = [{}, {"tool": "pay", "agent": "a"}, {"everything": True, "tenant": "acme"}]
+    for wrong in wrongs:
         with pytest.raises(sh.ConfigError, match="name one tool"):
             await engine.control.kill(**wrong, by=OLGA, reason="test")
     with pytest.raises(sh.ConfigError, match="reason is empty"):
@@ -207,17 +235,13 @@ async def test_a_binding_that_moved_is_audited(desk: Desk, open_desk: Any) -> No
     async def elsewhere(to: str, no: int, amount: int) -> str:
         return "moved"
 
-    moved = sh.bind_tool(sh.ToolSpec(**{**_fields(spec), "target": "other:place"}), elsewhere)
+    moved = sh.bind_tool(dataclasses.replace(spec, target="other:place"), elsewhere)
     second: sh.Engine = await open_desk(moved)
     rows = await second.services.store.list_audit("")
     assert [row.kind for row in rows] == ["control.changed"]
     assert b'"action":"bind"' in rows[0].body
     assert [report.ok for report in await second.audit.verify()] == [True]
     assert (await second.call(pay_call(), desk.alice)).content == "moved"
-
-
-def _fields(spec: sh.ToolSpec) -> dict[str, Any]:
-    return {name: getattr(spec, name) for name in spec.__dataclass_fields__}
 
 
 @pytest.mark.parametrize("at", MOVES)
@@ -356,7 +380,7 @@ async def test_published_policies_hold_for_all_instead_of_the_files(desk: Desk, 
         await here.control.rollback_policies("xyz", by=OLGA)
     await here.control.rollback_policies("project", by=OLGA)
     assert here.policies.digest == files
-    assert (await here.call(pay_call(), desk.alice)).status == "ok"
+    assert (await here.call(pay_call(9), desk.alice)).status == "ok"
 
 
 @pytest.mark.parametrize(
@@ -423,8 +447,6 @@ LARGE_LOOK = '@id("x") forbid (principal, action == Action::"call/look", resourc
 
 async def test_rows_that_somebody_changed_stop_effects(desk: Desk, open_desk: Any) -> None:
     """A kill that is deleted from the database, or moved to another tool, does not bring the effect back."""
-    import sqlite3
-
     engine: sh.Engine = await open_desk(pay_tool(desk), look_tool(desk))
     await engine.control.kill(tool="pay", by=OLGA, reason="stop")
     await engine.close()

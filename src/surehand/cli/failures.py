@@ -35,7 +35,12 @@ _KINDS = {
     "AlreadySettledError": "already_settled",
     "HandlerExit": "unexpected",
 }
-_METHODS = frozenset({"register", "replace", "unregister", "disable", "get", "alias", "resolve", "call"})
+_METHODS = frozenset(
+    {
+        "register", "replace", "unregister", "disable", "get", "alias", "resolve", "call", "promote", "deprecate",
+        "canary", "kill", "revive", "policies",
+    }
+)  # fmt: skip
 _ADVICE = {
     "not_found": "`surehand audit list` and `surehand call unknown list` show calls",
     "approval.not_found": "`surehand approvals list --status all` shows all there are",

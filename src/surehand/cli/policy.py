@@ -11,6 +11,7 @@ from ..errors import PolicyError
 from .documents import needs_key, policies_document
 from .explain import explain
 from .failures import FAILED, OK
+from .policy_sets import publish, rollback, versions
 from .session import Session
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Check policies, and explain what they decide.")
 app.command("explain")(explain)
+app.command("publish")(publish)
+app.command("rollback")(rollback)
+app.command("versions")(versions)
 
 
 @app.command("check")

@@ -10,6 +10,7 @@ from ..errors import NotAllowedError, NotFoundError
 from .documents import Document, listed_document, needs_key, tool_document
 from .entitled import may
 from .failures import OK
+from .lifecycle import alias, canary, deprecate, disable, history, promote
 from .printer import Printer
 from .session import Session
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from ..types import Caller
     from ..view import ToolView, ViewEntry
 
-app = typer.Typer(no_args_is_help=True, help="Show what a caller may call, and what a tool promises.")
+app = typer.Typer(no_args_is_help=True, help="Show what a caller may call and what a tool promises; move versions.")
+for _command in (promote, disable, deprecate, canary, alias, history):
+    app.command(_command.__name__)(_command)
 
 
 @app.command("list")
@@ -104,7 +107,7 @@ def _version(catalog: Catalog, entry: Entry) -> Document:
     spec = entry.tool.spec
     state = "current" if catalog.current.get(spec.name) == spec.version else "available"
     if not entry.callable:
-        state = "removed" if entry.removed else "disabled"
+        state = entry.status
     return {"version": spec.version, "stage": spec.stage, "state": state, "contract_hash": spec.contract_hash}
 
 
