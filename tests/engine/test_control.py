@@ -416,7 +416,8 @@ async def test_a_second_person_confirms_what_policy_asks_about(desk: Desk, open_
         assert refused.value.code == code
     done = await engine.control.confirm(asked.change_id, by=OTTO)
     assert (done.status, engine.registry.get("look", "1.0.0").spec.stage) == ("done", "canary")
-    assert (await engine.control.history("look", by=OLGA))[0].confirmed_by == ("otto",)
+    newest = (await engine.control.history("look", by=OLGA))[0]
+    assert (newest.by, newest.confirmed_by) == ("acme/olga", ("otto",))
     with pytest.raises(sh.ApprovalError) as refused:
         await engine.control.confirm(asked.change_id, by=OTTO)
     assert refused.value.code == "already_decided"

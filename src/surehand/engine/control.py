@@ -30,7 +30,7 @@ class ControlRecord(msgspec.Struct, frozen=True, kw_only=True):
     revision: int
     at_us: int
     by: str
-    """`tenant/id`; `surehand` for what engines do by themselves."""
+    """Who wanted it, as `tenant/id`; `surehand` for what engines do by themselves."""
     action: str
     target: str
     tenant: str

@@ -42,6 +42,8 @@ class Planned:
     was: str = ""
     now: str = ""
     confirmed_by: tuple[str, ...] = ()
+    asked_by: str = ""
+    """Who wanted it, as `tenant/id`, where others made it by their yes."""
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
     audit: str = "control.changed"
 
@@ -120,7 +122,7 @@ class Plane:
         revision, now_us = self.state.revision + 1, self._s.clock.now_us()
         who = BY_ITSELF if by is None else f"{by.tenant}/{by.id}"
         return ControlChange(
-            rows=tuple(self._row(one, revision, now_us, who) for one in rows),
+            rows=tuple(self._row(one, revision, now_us, one.asked_by or who) for one in rows),
             audit=tuple(self._audit(one, revision, by) for one in rows if one.action not in _KEPT_HERE),
         )
 

@@ -32,24 +32,24 @@ class Proposals:
     async def ask(self, change: Change, needs: tuple[Requirement, ...], by: Caller) -> Proposal:
         """Stores a change for others to confirm. A later one about the same takes the place of an open one."""
         now_us = self._s.clock.now_us()
-        made: Proposal | None = None
+        made: list[Proposal] = []
 
         def plan(state: ControlState) -> list[Planned]:
-            nonlocal made
-            made = Proposal(
-                change_id=new_id("chg"),
-                change=change,
-                requester=by,
-                needs=needs,
-                digest=self._digest(change, needs, by, state),
-                created_us=now_us,
-                expires_us=now_us + int(self._s.limits.approval_ttl_s * 1_000_000),
+            made.append(
+                Proposal(
+                    change_id=new_id("chg"),
+                    change=change,
+                    requester=by,
+                    needs=needs,
+                    digest=self._digest(change, needs, by, state),
+                    created_us=now_us,
+                    expires_us=now_us + int(self._s.limits.approval_ttl_s * 1_000_000),
+                )
             )
-            return [_row(made, "control.asked", now="open")]
+            return [_row(made[-1], "control.asked", now="open")]
 
         await self._plane.write(plan, by=by)
-        assert made is not None
-        return made
+        return made[-1]
 
     async def decide(
         self,
@@ -67,11 +67,10 @@ class Proposals:
                 is not what would be done now, or its requester may not ask for it any more.
         """
         now_us = self._s.clock.now_us()
-        after: Proposal | None = None
+        answered: list[Proposal] = []
         stale: list[str] = []
 
         def plan(state: ControlState) -> list[Planned]:
-            nonlocal after
             stale.clear()
             found = state.proposal(by.tenant, change_id)
             if found is None:
@@ -85,18 +84,20 @@ class Proposals:
                 stale.append(why)
                 return [_row(replace(proposal, status="stale"), "control.decided", was="open", now="stale", reason=why)]
             after = replace(proposal, status=counted.status, votes=(*proposal.votes, counted.vote))
+            answered.append(after)
             rows = [_row(after, "control.decided", was="open", now=after.status, reason=reason, counted=counted)]
             if after.status == "approved":
                 made = make(proposal.change, state)
                 yes = tuple(vote.approver for vote in after.votes)
                 facts = {**made.facts, "change_id": change_id, "requester": proposal.requester.id}
-                rows.append(dataclasses.replace(made, confirmed_by=yes, facts=facts))
+                asked_by = f"{proposal.requester.tenant}/{proposal.requester.id}"
+                rows.append(dataclasses.replace(made, confirmed_by=yes, asked_by=asked_by, facts=facts))
             return rows
 
         revision = await self._plane.write(plan, by=by)
         if stale:
             raise ApprovalError("mismatch", f"{change_id} cannot be made any more: {stale[0]}; ask for it again")
-        assert after is not None
+        after = answered[-1]
         return after, revision if after.status == "approved" else None
 
     def listed(self, by: Caller, *, all_of_them: bool) -> list[Proposal]:
