@@ -90,6 +90,8 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """`name@version` of the tool that was asked for, where another one answered in its place."""
     display: str = ""
     """For people: the tool's display text, filled in."""
+    notice: str = ""
+    """For the application: that the version is deprecated, what to use instead, and until when it is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,7 @@ class CallContext:
 def told(result: ToolResult) -> dict[str, Any]:
     """What the event `call.finished` says of a result, whoever tells it."""
     return {
+        "version": result.version,
         "status": result.status,
         "code": None if result.error is None else result.error.code,
         "replayed": result.replayed,

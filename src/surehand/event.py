@@ -24,6 +24,8 @@ EventKind = Literal[
     "limit.reserved",
     "limit.refused",
     "tool.health",
+    "control.asked",
+    "control.changed",
     "engine.problem",
 ]
 

@@ -22,7 +22,7 @@ def test_the_document_of_a_result(project: Project) -> None:
     document = project.json("--as", "alice", "call", "pay", "--args", "@arguments.json")
     assert document.keys() == {
         "call_id", "tool_call_id", "name", "version", "status", "content", "structured", "artifacts", "error",
-        "is_error", "approval_id", "answered_by", "edited_by", "replayed", "display",
+        "is_error", "approval_id", "answered_by", "edited_by", "replayed", "display", "notice",
     }  # fmt: skip
     assert (document["status"], document["structured"], document["replayed"]) == ("ok", {"paid": 5}, False)
     again = project.run(

@@ -5,6 +5,7 @@ import pytest
 pytest.register_assert_rewrite(
     "surehand.testing.store_approvals_contract",
     "surehand.testing.store_contract",
+    "surehand.testing.store_control_contract",
     "surehand.testing.store_grant_contract",
     "surehand.testing.store_ledger_contract",
     "surehand.testing.store_quota_contract",

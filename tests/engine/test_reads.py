@@ -12,6 +12,7 @@ from surehand.testing import FakeClock
 from tests.desk import Desk, until
 
 BREAKER = sh.Limits(breaker_failures=2, breaker_open_s=30)
+ADMIN = sh.Caller(id="root", tenant="acme", roles=["admin"])
 AUDITOR = sh.Caller(id="ada", tenant="acme", roles=["auditor"])
 
 
@@ -91,10 +92,8 @@ async def test_whatever_moved_is_read_anew(desk: Desk, open_desk: Any, other: di
     if other.get("replace"):
         engine.registry.register(counted(desk, version="2.0.0"))
     if "policies" in other:
-        from surehand.compose import policy_loader
-
         source = sh.PolicySource("p.cedar", other["policies"])
-        engine._worlds.set_policies(policy_loader([source], sh.Settings()))
+        await engine.control.publish_policies([source], by=ADMIN)
     result = await engine.call(other.get("call", call("count", of="x")), other.get("caller", desk.alice))
     assert (result.content, result.cached) == ("run 2", False)
 

@@ -29,7 +29,6 @@ class Case:
     expected: str
     """The code of the result, `asked again`, or `ran`."""
     policies: str = ASK_FINANCE
-    fields: dict[str, Any] | None = None
     roles: tuple[str, ...] = ("support",)
     scopes: tuple[str, ...] = ("pay",)
     disabled: bool = False
@@ -50,7 +49,6 @@ CASES = [
     Case(id="policy-asks-nobody", expected="APPROVAL_STALE", policies=RELAXED),
     Case(id="scope-lost", expected="TOOL_NOT_FOUND", scopes=()),
     Case(id="tool-disabled", expected="TOOL_NOT_FOUND", disabled=True),
-    Case(id="tool-says-something-else", expected="APPROVAL_STALE", fields={"owner": "somebody else"}),
     Case(id="tool-runs-elsewhere", expected="APPROVAL_STALE", handler=elsewhere),
 ]
 
@@ -63,7 +61,7 @@ async def test_what_moved_does_not_run(desk: Desk, open_desk: Any, case: Case) -
     await before.approvals.approve(waiting.approval_id, by=desk.fiona)
     await before.close()
 
-    tool = pay_tool(desk, **(case.fields or {}))
+    tool = pay_tool(desk)
     if case.handler is not None:
         tool = sh.bind_tool(_moved(tool.spec), case.handler)
     after: sh.Engine = await open_desk(tool, policies=case.policies)

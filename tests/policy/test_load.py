@@ -54,10 +54,10 @@ ASKS = '@approvers("finance")'
         (forbid("a", notes='@approvers("finance,")'), "@approvers is empty or names no group"),
         ('@id("a") @approvers("x") permit (principal, action in Action::"call", resource);', "@approvers on a permit"),
         (forbid("a", action="action", notes=ASKS), "@approvers on an open action"),
-        (forbid("a", action='action == Action::"view"', notes=ASKS), "for the actions call and publish only"),
+        (forbid("a", action='action == Action::"view"', notes=ASKS), "for the actions call, publish and admin only"),
         (
             forbid("a", action='action in [Action::"call/mail", Action::"audit"]', notes=ASKS),
-            "for the actions call and publish only",
+            "for the actions call, publish and admin only",
         ),
         # names
         (forbid("a", action='action == Action::"call/refnd"'), 'no Action::"call/refnd"; did you mean call/refund?'),

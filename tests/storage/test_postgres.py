@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from surehand.errors import StoreError
+from surehand.ports import Existing
 from surehand.storage import SqlStore, open_store
 from surehand.storage.postgres import PostgresSession
 from surehand.storage.tx import Trouble
@@ -80,7 +81,7 @@ async def test_a_commit_cut_off_is_an_error_and_is_not_done_again(
         await store.claim(claim(call("c1", key="k"), rows=1))
     monkeypatch.undo()
     existing = await store.claim(claim(call("c2", key="k")))
-    assert existing is not None
+    assert isinstance(existing, Existing)
     assert existing.record.call_id == "c1"
     assert len(await store.list_audit("acme")) == 1
 

@@ -30,6 +30,8 @@ NEW = {
     "surehand_counters",
     "surehand_reservations",
     "surehand_health",
+    "surehand_control",
+    "surehand_control_head",
 }
 """Tables that came later."""
 

@@ -56,7 +56,8 @@ class Calling:
 
     async def _whole(self, pins: Mapping[str, str], number: int, *, available: bool = True) -> ToolView:
         """All that the caller may see, as narrowed by what happened before a turn."""
-        view = await self._engine.view(self._caller, pins=pins, fit=False, available=available)
+        run_id = self._journal.record.run_id
+        view = await self._engine.view(self._caller, pins=pins, run_id=run_id, fit=False, available=available)
         return view.without(self._history.without(self._bounds, number))
 
     async def begin(self, number: int) -> dict[int, asyncio.Task[ToolResult]]:

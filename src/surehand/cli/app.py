@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from . import approvals, audit, call, grants, limits, policy, tools
+from .control import changes, kill, revive
 from .demo import demo
 from .doctor import doctor
 from .failures import EXIT_CODES, FAILED, INTERRUPTED, OK, InterruptedCommand, log_as_lines, report
@@ -34,6 +35,9 @@ app.add_typer(grants.app, name="grants")
 app.add_typer(limits.app, name="limits")
 app.add_typer(audit.app, name="audit")
 app.add_typer(policy.app, name="policy")
+app.add_typer(changes, name="changes")
+app.command("kill")(kill)
+app.command("revive")(revive)
 app.command("demo", context_settings={"ignore_unknown_options": True})(demo)
 app.command("doctor")(doctor)
 

@@ -65,9 +65,9 @@ def _row(row: AuditRow) -> tuple[str, ...]:
         local_time(row.at_us),
         row.kind,
         row.call_id or "",
-        f"{name}@{version}" if name and version else str(name or ""),
+        f"{name}@{version}" if name and version else str(name or facts.get("target") or ""),
         str(caller.get("id", "")) if isinstance(caller, dict) else str(caller),  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        " ".join(str(facts[word]) for word in ("verdict", "status", "error_code") if facts.get(word)),
+        " ".join(str(facts[word]) for word in ("action", "verdict", "status", "error_code") if facts.get(word)),
     )
 
 
@@ -75,7 +75,8 @@ def _print(out: Printer, report: Report) -> None:
     extra = f", {report.unsealed_tail} not sealed yet" if report.unsealed_tail else ""
     extra += f", {report.not_anchored} not anchored yet" if report.not_anchored else ""
     state = "ok" if report.ok else f"{len(report.findings) + report.findings_left_out} findings"
-    out.line(f"tenant {report.tenant}: {state}, {report.rows} records{extra}")
+    whose = f"tenant {report.tenant}" if report.tenant else "of the engines themselves"
+    out.line(f"{whose}: {state}, {report.rows} records{extra}")
     for finding in report.findings:
         place = "" if finding.seq is None else f" at {finding.seq}"
         out.line(f"  {finding.kind}{place}: {finding.message}", "red")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SurehandError
 from .doctor import Finding
+from .printer import local_time
 
 if TYPE_CHECKING:
     from ..compose.places import Places
@@ -182,10 +183,15 @@ async def _open_work(url: str, keyring: Keyring | None, lease_s: float) -> list[
         orphans = await store.orphans(now_us=time.time_ns() // 1000, silent_us=int(lease_s * 1_000_000), limit=_MOST)
         unsealed = [len(await store.unsealed(one)) for one in await store.tenants(unsealed=True)]
         matches = [] if keyring is None or not tenants else [await _matches(store, keyring)]
+        published = await store.control_history(kind="policies", limit=1)
     finally:
         await store.close()
     return [
         *matches,
+        *(
+            Finding("ok", "policies", f"set by {one.by}, {local_time(one.at_us)}; `surehand policy versions` shows it")
+            for one in published
+        ),
         _count("unknown calls", sum(unknown), "`surehand call unknown list` shows them, `... resolve` settles them"),
         _count("orphans", len(orphans), "their process died: the next command finds out what became of them"),
         _count(

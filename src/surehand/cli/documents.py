@@ -150,6 +150,7 @@ def listed_document(entry: ViewEntry) -> Document:
         "idempotency": spec.idempotency,
         "needs_key": needs_key(spec),
         "asks": asks_document(entry.asks),
+        "notice": entry.notice or None,
         "contract_hash": spec.contract_hash,
     }
 
@@ -190,6 +191,7 @@ def tool_document(entry: Entry, versions: list[Document], asks: tuple[Requiremen
         "owner": spec.owner,
         "tags": list(spec.tags),
         "stage": spec.stage,
+        "notice": None if entry.notice is None else str(entry.notice),
         "source": spec.source,
         "target": spec.target,
         "runner": spec.runner,

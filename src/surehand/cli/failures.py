@@ -37,7 +37,12 @@ _KINDS = {
     "AlreadySettledError": "already_settled",
     "HandlerExit": "unexpected",
 }
-_METHODS = frozenset({"register", "replace", "unregister", "disable", "get", "alias", "resolve", "call"})
+_METHODS = frozenset(
+    {
+        "register", "replace", "unregister", "disable", "get", "alias", "resolve", "call", "promote", "deprecate",
+        "canary", "kill", "revive", "policies",
+    }
+)  # fmt: skip
 _ADVICE = {
     "approval.not_found": "`surehand approvals list --status all` shows all there are",
     "approval.not_grantable": "`surehand policy explain` says what a call would be asked",

@@ -13,6 +13,7 @@ from ..types import BUILTIN_ROLES
 from .documents import needs_key, policies_document
 from .explain import explain
 from .failures import FAILED, OK
+from .policy_sets import publish, rollback, versions
 from .rehearse import judge, replay, shadow
 from .session import Session
 
@@ -25,6 +26,9 @@ app.command("explain")(explain)
 app.command("test")(judge)
 app.command("replay")(replay)
 app.command("shadow")(shadow)
+app.command("publish")(publish)
+app.command("rollback")(rollback)
+app.command("versions")(versions)
 
 
 @app.command("check")

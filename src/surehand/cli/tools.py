@@ -11,6 +11,7 @@ from .documents import Document, listed_document, needs_key, tool_document
 from .entitled import may, reasons_against
 from .failures import OK
 from .health import health
+from .lifecycle import alias, canary, deprecate, disable, history, promote
 from .lint import lint
 from .printer import Printer
 from .session import Session
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from ..types import Caller
     from ..view import ToolView, ViewEntry
 
-app = typer.Typer(no_args_is_help=True, help="Show what a caller may call, and what a tool promises.")
-app.command("why")(why)
-app.command("lint")(lint)
-app.command("health")(health)
+app = typer.Typer(no_args_is_help=True, help="Show what a caller may call and what a tool promises; move versions.")
+for _command in (why, lint, health, promote, disable, deprecate, canary, alias, history):
+    app.command(_command.__name__)(_command)
 
 
 @app.command("list")
@@ -113,7 +113,7 @@ def _version(catalog: Catalog, entry: Entry) -> Document:
     spec = entry.tool.spec
     state = "current" if catalog.current.get(spec.name) == spec.version else "available"
     if not entry.callable:
-        state = "removed" if entry.removed else "disabled"
+        state = entry.status
     return {"version": spec.version, "stage": spec.stage, "state": state, "contract_hash": spec.contract_hash}
 
 
@@ -143,7 +143,7 @@ def _row(entry: ViewEntry) -> tuple[str, ...]:
 _SHOWN = (
     "display", "risk", "read_only", "requires_approval", "permissions", "idempotency", "key", "key_retention_s",
     "cache_ttl_s", "fallback", "upstream", "timeout_s", "sequential", "status_check", "undo", "owner", "tags",
-    "stage", "source", "target", "runner", "credential", "contract_hash", "binding_hash", "hidden",
+    "stage", "notice", "source", "target", "runner", "credential", "contract_hash", "binding_hash", "hidden",
 )  # fmt: skip
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-from ..engine import Engine
+from ..engine import Engine, PolicyLoader
 from ..limits import Limits
 from ..notify import Notifier, channels_of
 from ..pipeline import Interceptor, Recorder, ResultCache, Services, new_id
-from ..policy import Policies
+from ..policy import Policies, PolicySource
 from ..ports import AsStored, CallerResolver, Clock, Store, SystemClock
 from ..redact import Redactor
 from ..registry import Catalog, Registry
@@ -149,19 +149,20 @@ def _attend(services: Services, settings: Settings) -> None:
     services.sinks.append(notifier.tell)
 
 
-def policy_loader(policies: PolicyArgument, settings: Settings) -> Callable[[Catalog], Policies]:
+def policy_loader(policies: PolicyArgument, settings: Settings) -> PolicyLoader:
     """How policies are checked against a catalog: read once, checked whenever the catalog changes.
 
     Raises:
         ConfigError: These are no policies.
         PolicyError: There are none to read.
     """
-    sources = as_policies(policies)
+    own = as_policies(policies)
 
-    def load(catalog: Catalog) -> Policies:
+    def load(catalog: Catalog, sources: Sequence[PolicySource] | None = None, *, incomplete: bool = False) -> Policies:
         return Policies.load(
-            sources,
+            own if sources is None else sources,
             catalog,
+            incomplete=incomplete,
             approver_group=settings.approvers,
             tenant_scopes=settings.tenants,
             irreversible=settings.irreversible,

@@ -1,20 +1,25 @@
 """The face of it all: one object that takes calls and answers for them."""
 
 from .approvals import Approvals
+from .control import Control, ControlRecord, PolicyVersion
 from .deputies import Deputy
 from .engine import Engine
 from .grants import Grantee, GrantInfo, Grants
 from .limits import LimitsInUse, LimitUse
 from .pending import Pending
 from .records import Artifacts, Audit
+from .requests import Outcome
 from .runs import RunInfo, Runs
 from .sync import SyncEngine
 from .unknown import Unknowns
+from .worlds import PolicyLoader
 
 __all__ = [
     "Approvals",
     "Artifacts",
     "Audit",
+    "Control",
+    "ControlRecord",
     "Deputy",
     "Engine",
     "GrantInfo",
@@ -22,7 +27,10 @@ __all__ = [
     "Grants",
     "LimitUse",
     "LimitsInUse",
+    "Outcome",
     "Pending",
+    "PolicyLoader",
+    "PolicyVersion",
     "RunInfo",
     "Runs",
     "SyncEngine",

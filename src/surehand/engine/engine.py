@@ -13,28 +13,33 @@ import msgspec
 
 from ..audit import Anchor
 from ..call import RunStep, ToolCall, ToolResult
-from ..errors import ConfigError, NotFoundError
+from ..errors import ConfigError, NotFoundError, StoreError, SurehandError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
 from ..pipeline.breaker import without_unavailable
 from ..policy import Policies
-from ..registry import Catalog, Registry
+from ..registry import Registry
 from ..runners import Gate
+from ..spec import ToolSpec
 from ..spec.rules import did_you_mean, known_names
 from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
 from .closing import check_keys, hold_what_still_runs, settled
+from .control import Control
 from .faults import fault
 from .grants import Grants
 from .limits import LimitsInUse
 from .maintenance import Maintenance
+from .plane import Plane
+from .publishing import Publishing
 from .records import Artifacts, Audit
 from .resume import Resumption
 from .runs import Runs
 from .sync import SyncEngine
 from .unknown import Unknowns
-from .worlds import Worlds
+from .watch import Watch
+from .worlds import PolicyLoader, Worlds
 
 _log = logging.getLogger("surehand.engine")
 _POLL_S = 0.5
@@ -51,6 +56,7 @@ class Engine:
         unknown: Calls whose effect may or may not have happened.
         audit: The record, and its verification.
         runs: Stored runs; `sh.run` drives them.
+        control: Which versions, policies and switches hold, for all engines of the database.
         artifacts: Parts of results that are kept beside them.
         limits: What is used of budgets and rates, and how tools are.
         sync: The same for code without an event loop.
@@ -60,7 +66,7 @@ class Engine:
         self,
         services: Services,
         registry: Registry,
-        load: Callable[[Catalog], Policies],
+        load: PolicyLoader,
         anchor: Anchor,
         complete: Callable[[Registry], None],
     ) -> None:
@@ -75,6 +81,10 @@ class Engine:
         self.sync = SyncEngine(self)
         self._s = services
         self._worlds = Worlds(services, registry, load, complete)
+        self._plane = Plane(services, self._worlds)
+        self._publishing = Publishing(self._plane, self._worlds)
+        self._watch = Watch(services, self._plane)
+        self.control = Control(services, self._plane, self._worlds, self._ready)
         self._maintenance = Maintenance(services, anchor)
         self._resumption = Resumption(services)
         self._hooks: Hooks | None = None
@@ -90,6 +100,7 @@ class Engine:
 
         Raises:
             StoreError: The database cannot be used.
+            RegistryError: A version was published before with another contract.
         """
         s = self._s
         s.owner = new_id("eng")
@@ -99,8 +110,11 @@ class Engine:
         await s.store.open()
         try:
             await check_keys(s)
+            await self._plane.open()
+            await self._publishing.publish(strict=True)
             s.thread.open()
             await self._maintenance.start()
+            await self._plane.start()
             for attendant in s.attendants:
                 await attendant.start()
         except BaseException:
@@ -126,6 +140,7 @@ class Engine:
 
     async def _close(self) -> None:
         try:
+            await self._watch.drain()
             await settled(self._s)
             await hold_what_still_runs(self._s)
             await self._s.recorder.drain()
@@ -137,6 +152,7 @@ class Engine:
             await attendant.stop()
         self._s.thread.close()
         try:
+            await self._plane.stop()
             await self._maintenance.stop()
         finally:
             await self._s.store.close()
@@ -148,6 +164,7 @@ class Engine:
         caller: Caller,
         *,
         pins: Mapping[str, str] | None = None,
+        run_id: str = "",
         scene: str | None = None,
         loaded: Sequence[str] = (),
         fit: bool = True,
@@ -161,6 +178,7 @@ class Engine:
         Args:
             caller: Who looks.
             pins: Name -> version that a run saw first: it keeps that version as long as it may be called.
+            run_id: Of that run: it gets a version on trial, or does not, whatever its caller's other runs get.
             scene: Narrows the view to a scene, as `caller.in_scene` does.
             loaded: Names to show rather than others, such as those that `search_tools` found.
             fit: Whether to leave out what is too much for a model.
@@ -169,16 +187,16 @@ class Engine:
         Raises:
             ConfigError: There is no such scene.
         """
-        world, now_us = self._now(), self._s.clock.now_us()
+        world, now_us = await self._ready(), self._s.clock.now_us()
         caller = caller if scene is None else self.in_scene(caller, scene)
         first = (*self._s.always, *loaded)
         if pins:
-            view = world.pinned(caller, pins, now_us=now_us)
+            view = world.pinned(caller, pins, now_us=now_us, run_id=run_id)
             view = view.fit(self._s.limits.view_tools, first) if fit else view
         elif fit:
-            view = world.shown(caller, self._s.limits.view_tools, first, now_us=now_us)
+            view = world.shown(caller, self._s.limits.view_tools, first, now_us=now_us, run_id=run_id)
         else:
-            view = world.view(caller, now_us=now_us)
+            view = world.view(caller, now_us=now_us, run_id=run_id)
         return without_unavailable(self._s, caller.tenant, view) if available else view
 
     def in_scene(self, caller: Caller, scene: str) -> Caller:
@@ -227,7 +245,7 @@ class Engine:
             call=_clean(call),
             caller=caller,
             call_id=new_id("call"),
-            world=self._now(),
+            world=await self._ready(),
             began_us=self._s.clock.now_us(),
             run=run,
             given_key=idempotency_key,
@@ -238,8 +256,15 @@ class Engine:
         except Exception as error:
             return await fault(passage, self._s, error)
         if passage.entry is not None and passage.spec.stage == "draft":
-            self.registry.mark_used(passage.spec.name, passage.spec.version)
+            await self._use(passage.spec)
         return result
+
+    async def _use(self, draft: ToolSpec) -> None:
+        self.registry.mark_used(draft.name, draft.version)
+        try:
+            await self._publishing.note_used(draft.name, draft.version)
+        except SurehandError as error:  # the call is done; a draft that changes makes its approvals stale
+            self._s.emit("engine.problem", where="control", problem=str(error), name=draft.name)
 
     async def call_many(
         self, calls: Sequence[ToolCall], caller: Caller, *, run: RunStep | None = None, view: ToolView | None = None
@@ -262,7 +287,7 @@ class Engine:
         return await self._resume(call_id, by, self._s.limits.wait_s)
 
     async def _resume(self, call_id: str, by: Caller, wait_s: float) -> ToolResult:
-        world = self._now()
+        world = await self._ready()
         record = await self._s.store.get_call(by.tenant, call_id)
         if record is None:
             wrong_kind = " (that is an approval's id; a call's begins with call_)" if call_id.startswith("apr_") else ""
@@ -331,7 +356,18 @@ class Engine:
             raise ConfigError("the engine is not open; use `async with engine:`")
         if os.getpid() != self._pid:
             raise ConfigError("the engine was opened before this process was forked; open it in each process")
-        return self._worlds.now()
+        return self._s.world
+
+    async def _ready(self) -> World:
+        """What holds, once everything that was registered is published."""
+        self._now()
+        if self._worlds.is_behind:
+            self._worlds.complete()
+            try:
+                await self._publishing.publish()
+            except StoreError as error:  # what is new does not hold, what was switched off is off
+                self._s.emit("engine.problem", where="registry", problem=str(error))
+        return self._s.world
 
     async def _seal(self) -> None:
         await self._s.recorder.drain()

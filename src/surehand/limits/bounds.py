@@ -63,6 +63,12 @@ class Limits:
     """Records of read-only calls that may be on their way to the disk."""
     view_tools: int = 128
     """Tools that a model is shown at once; where a caller may see more, it finds the others with `search_tools`."""
+    control_poll_s: float = 0.25
+    """How often an engine looks whether the control plane moved. Effects do not depend on it, only reads and views."""
+    canary_calls: int = 20
+    """The last calls of a version on trial, in one engine, that count against it."""
+    canary_error_share: float = 0.25
+    """Which share of them may fail before the trial is ended by itself."""
     wait_s: float = 30.0
     """How long `resume` waits for the result of another process that runs the call."""
     cache_entries: int = 1000

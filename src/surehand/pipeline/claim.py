@@ -8,9 +8,10 @@ from ..ledger import CallRecord, effect_key, meaning
 from ..limits import Full
 from ..normalize import failures
 from ..policy import Ask
-from ..ports import Claim, Existing, Move, NotLifted
+from ..ports import Claim, Existing, Move, Moved, NotLifted
 from .ask import ask, preview
 from .grants import standing_answers, tell_used, used
+from .moved import ROUNDS, decide_anew
 from .passage import Passage, Stop, storable
 from .quota import charges, no_room, tell_reserved
 from .services import Services
@@ -23,6 +24,20 @@ _ROUNDS = 3
 
 async def claim(p: Passage, s: Services) -> Stop | None:
     """Fills `record` with a call that is ours to run now, or stops: pending, a replay, or refused."""
+    for _ in range(ROUNDS):
+        taken = await _claim(p, s)
+        if not isinstance(taken, Moved):
+            return taken
+        try:
+            stop = await decide_anew(p, s)
+        except SurehandError:
+            return Stop(status="error", error=failures.unavailable(p.spec, "what holds for it cannot be read"))
+        if stop is not None:
+            return stop
+    return Stop(status="error", error=failures.unavailable(p.spec, "what holds for it keeps changing"))
+
+
+async def _claim(p: Passage, s: Services) -> Stop | Moved | None:
     parts = effect_key(p.spec, p.final, p.caller, idempotency_key=p.given_key, run=p.run)
     if parts is None and not p.spec.repeatable:
         return p.refuse(
@@ -39,7 +54,7 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     asks = p.decision.requirements if isinstance(p.decision, Ask) else ()
     granted = await standing_answers(p, s, asks) if asks else ()
     for _ in range(_ROUNDS):
-        stop = await _claim(p, s, key, granted)
+        stop = await _try(p, s, key, granted)
         if isinstance(stop, NotLifted):
             granted = ()
         elif isinstance(stop, Existing):
@@ -52,10 +67,9 @@ async def claim(p: Passage, s: Services) -> Stop | None:
     return p.refuse("TOOL_DUPLICATE_REQUEST", "This call is being settled by another process; ask again.")
 
 
-async def _claim(
+async def _try(
     p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...]
-) -> Stop | Existing | NotLifted | None:
-    """Tries once."""
+) -> Stop | Existing | NotLifted | Moved | None:
     asks = isinstance(p.decision, Ask) and not granted
     if asks and (stop := await _before_asking(p, s)) is not None:
         return stop
@@ -135,7 +149,13 @@ def _order(p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...])
         p, s, "call.waiting" if approval else "call.started", shown_hash=approval.shown_hash if approval else None
     )
     p.record = None
-    return Claim(record=record, approval=approval, audit=(*used(p, s, granted), row), now_us=now_us)
+    return Claim(
+        record=record,
+        approval=approval,
+        audit=(*used(p, s, granted), row),
+        control=p.world.revision,
+        now_us=now_us,
+    )
 
 
 def pending(record: CallRecord) -> Stop:

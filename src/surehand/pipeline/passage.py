@@ -135,7 +135,8 @@ class Passage:
     @property
     def view_digest(self) -> str:
         """Of the view that the model was shown, or of what the caller may see now."""
-        view = self.view or self.world.view(self.caller, now_us=self.began_us)
+        run_id = "" if self.run is None else self.run.run_id
+        view = self.view or self.world.view(self.caller, now_us=self.began_us, run_id=run_id)
         return view.digest
 
     @property

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import difflib
 
+import msgspec
+
+from ..errors import tool_error
 from ..policy import Deny
+from ..registry import Entry
 from .events import tell
 from .passage import Passage, Stop
 from .services import Services
@@ -23,12 +27,28 @@ def resolve(p: Passage, s: Services) -> Stop | None:
         if shown is None or wanted not in (None, shown.version):
             return _not_found(p)
         wanted = shown.version
-    entry = p.world.catalog.resolve(name, wanted)
-    if entry is None or isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny):
+    run_id = "" if p.run is None else p.run.run_id
+    entry = p.world.find(p.caller, name, wanted, run_id=run_id, now_us=p.began_us)
+    if entry is None:
         return _not_found(p)
+    if isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny):
+        return switched_off(p, entry) if p.world.is_killed(p.caller, entry, now_us=p.began_us) else _not_found(p)
     p.entry = entry
     tell(p, s, "call.proposed", version=entry.tool.spec.version)
     return None
+
+
+def switched_off(p: Passage, entry: Entry) -> Stop:
+    """The stop of a call that an operator does not want now. Why is for operators; it must not invite another try."""
+    spec = entry.tool.spec
+    error = tool_error(
+        "TOOL_UNAVAILABLE",
+        f"`{spec.name}` was switched off by an operator. Nothing was done. Do not call it again, "
+        "nor do the same in another way; tell the user that it is not available now.",
+        tool=spec.name,
+        version=spec.version,
+    )
+    return Stop(status="error", error=msgspec.structs.replace(error, retryable=False))
 
 
 def _may_call(p: Passage, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -64,6 +64,8 @@ class Services:
 
     world: World
     """Read once per call; replaced as a whole."""
+    reload: Callable[[], Awaitable[World]] = field(init=False)
+    """Reads what the control plane says now; set by the engine."""
     store: Store
     keyring: Keyring
     clock: Clock

@@ -44,6 +44,8 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
             if result is not made or result.error is not None:
                 result = _polished(p, s, result)
             result = await _record(p, s, result, stop)
+    if p.entry is not None and p.entry.notice is not None:
+        result = msgspec.structs.replace(result, notice=str(p.entry.notice))
     _tell(p, s, result)
     return result
 

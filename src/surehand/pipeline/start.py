@@ -12,11 +12,12 @@ from ..errors import Code, SurehandError, tool_error
 from ..limits import Full
 from ..normalize import failures
 from ..policy import Ask
-from ..ports import Move
+from ..ports import Move, Moved
 from ..spec.hashes import content_hash
 from ..types import SELF, Requirement
 from .ask import ask, keyed_digest, preview, vote_seal
 from .claim import pending
+from .moved import ROUNDS, decide_anew
 from .passage import Passage, Stop
 from .quota import charges, no_room, tell_reserved, waits
 from .services import Services
@@ -38,6 +39,20 @@ async def start(p: Passage, s: Services, stop: Stop | None) -> Stop | None:
         s: The services.
         stop: What those stages said.
     """
+    for _ in range(ROUNDS):
+        started = await _checked(p, s, stop)
+        if not isinstance(started, Moved):
+            return started
+        try:
+            stop = await decide_anew(p, s)
+        except SurehandError:
+            break
+    return Stop(
+        status="error", error=failures.unavailable(p.spec, "what holds for it cannot be read, or keeps changing")
+    )
+
+
+async def _checked(p: Passage, s: Services, stop: Stop | None) -> Stop | Moved | None:
     record = p.record
     assert record is not None
     if stop is not None and stop.error is not None and stop.error.code in _NOT_NOW:
@@ -75,7 +90,7 @@ def _question(needs: tuple[Requirement, ...]) -> list[tuple[str, str, str, int, 
     return sorted((need.policy_id, need.group, need.policy_hash, need.quorum, need.escalate_to) for need in needs)
 
 
-async def _start(p: Passage, s: Services) -> Stop | None:
+async def _start(p: Passage, s: Services) -> Stop | Moved | None:
     record = p.record
     assert record is not None
     assert record.approval_id is not None
@@ -93,10 +108,15 @@ async def _start(p: Passage, s: Services) -> Stop | None:
         attempt=record.attempt + 1,
         started_us=now_us,
         approval=(record.approval_id, ("approved",), "consumed"),
+        control=p.world.revision,
         audit=(trace(p, s, "call.started"),),
     )
     try:
         moved = await (s.store.move_within(move, takes) if takes else s.store.move(move))
+        if not moved and p.world.revision is not None:
+            latest = await s.store.control_revision()
+            if latest != p.world.revision:
+                return Moved(revision=latest)
     except SurehandError:
         s.owed.append(_take_back(move))
         return Stop(status="error", error=failures.unavailable(p.spec, "its start could not be recorded"))

@@ -80,9 +80,13 @@ def _groups(template: pst.Template, wrong: list[str]) -> tuple[str, ...]:
         wrong.append("@approvers on a permit asks nobody; put it on a forbid that people may lift")
     named = action_names(template.action)
     if named is None:
-        wrong.append('@approvers on an open action; write action in Action::"call" (or a tool\'s call, or publish)')
-    elif any(name != "publish" and not _is_call(name) for name in named):
-        wrong.append("@approvers is for the actions call and publish only; give other actions a policy of their own")
+        wrong.append(
+            '@approvers on an open action; write action in Action::"call" (or a tool\'s call, publish or admin)'
+        )
+    elif any(name not in _ADMINISTRATION and not _is_call(name) for name in named):
+        wrong.append(
+            "@approvers is for the actions call, publish and admin only; give other actions a policy of their own"
+        )
     return groups
 
 

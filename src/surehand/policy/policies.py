@@ -91,7 +91,7 @@ class Policies:
         self._shadows = Shadows(shadows)
         self._permitting = Slices([*enforced, *read_rules(_ANYTHING, ())[0]]) if shadows else self._slices
         self._own = {rule.tenant for rule in rules.values() if rule.tenant is not None}
-        self._looks: Bounded[tuple[str, str] | str, LooksAt] = Bounded(_LOOKS_MAX)
+        self._looks: Bounded[tuple[object, ...], LooksAt] = Bounded(_LOOKS_MAX)
         self._users: Bounded[tuple[object, ...], str] = Bounded(_USERS_MAX)
         self._calls: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
         self._others: Bounded[tuple[object, ...], Decision] = Bounded(_DECISIONS_MAX)
@@ -172,7 +172,7 @@ class Policies:
             arguments: All final arguments, injected ones included.
             now_ns: Nanoseconds since the epoch.
         """
-        contract = spec.contract_hash
+        contract = (spec.contract_hash, spec.stage)
         looks = self._looks.get((contract, caller.tenant) if caller.tenant in self._own else contract)
         if looks is None:
             looks = self._look(spec, caller.tenant)
@@ -199,8 +199,8 @@ class Policies:
             target.types,
             keeps=not (now or target.slice.now or self._slices.target("view", spec, tenant).slice.now),
         )
-        key = (spec.contract_hash, tenant) if tenant in self._own else spec.contract_hash
-        return self._looks.put(key, looks)
+        contract = (spec.contract_hash, spec.stage)
+        return self._looks.put((contract, tenant) if tenant in self._own else contract, looks)
 
     def view(self, caller: Caller, spec: ToolSpec, *, now_ns: int) -> Decision:
         """Whether a caller sees a tool. `Deny` hides it, and says why to operators; `Ask` lists and marks it.

@@ -99,12 +99,12 @@ class Slices:
             for name in names or ():
                 self._by_name.setdefault(name, []).append(rule)
         self._shared: Bounded[tuple[object, ...], Slice] = Bounded(_SHARED_MAX)
-        self._targets: Bounded[tuple[Kind, str, str | None], Target] = Bounded(_TARGETS_MAX)
+        self._targets: Bounded[tuple[Kind, str, str, str | None], Target] = Bounded(_TARGETS_MAX)
 
     def target(self, kind: Kind, spec: ToolSpec | None, tenant: str) -> Target:
         """What a question of this kind about this tool is put to: never to a policy of another tenant."""
         own = tenant if tenant in self._tenants else None
-        key = (kind, "" if spec is None else spec.contract_hash, own)
+        key = (kind, "", "", own) if spec is None else (kind, spec.contract_hash, spec.stage, own)
         return self._targets.get(key) or self._targets.put(key, self._compile(kind, spec, own))
 
     def _compile(self, kind: Kind, spec: ToolSpec | None, tenant: str | None) -> Target:

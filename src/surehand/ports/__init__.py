@@ -3,6 +3,7 @@
 from .approvals import ApprovalStore, Delegation, Due, Revision
 from .attendant import Attendant
 from .clock import Clock, SystemClock
+from .control import ControlChange, ControlRow, ControlStore, Moved
 from .existing import Existing
 from .grants import GrantStore, NotLifted
 from .quotas import HealthRecord, HealthState, QuotaStore, ReadCharges
@@ -18,6 +19,9 @@ __all__ = [
     "CallerResolver",
     "Claim",
     "Clock",
+    "ControlChange",
+    "ControlRow",
+    "ControlStore",
     "Delegation",
     "Due",
     "Existing",
@@ -25,6 +29,7 @@ __all__ = [
     "HealthRecord",
     "HealthState",
     "Move",
+    "Moved",
     "NotLifted",
     "QuotaStore",
     "ReadCharges",

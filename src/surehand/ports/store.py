@@ -28,6 +28,7 @@ from ..call import Artifact, Status
 from ..ledger import CallRecord
 from ..limits import Charge, Full
 from .approvals import ApprovalStore
+from .control import ControlStore, Moved
 from .existing import Existing
 from .grants import GrantStore, NotLifted
 from .quotas import QuotaStore
@@ -40,6 +41,8 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True):
     record: CallRecord
     approval: Approval | None = None
     audit: tuple[AuditRow, ...] = ()
+    control: int | None = None
+    """The revision of the control plane that it was decided with: part of the condition. `None`: whichever."""
     now_us: int
 
 
@@ -79,6 +82,8 @@ class Move(msgspec.Struct, frozen=True, kw_only=True):
     new_approval: Approval | None = None
     """Another question about the same call; becomes its approval."""
     new_digest: str | None = None
+    control: int | None = None
+    """As in `Claim`: if it is not the latest, nothing is changed."""
     audit: tuple[AuditRow, ...] = ()
 
 
@@ -100,7 +105,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, ApprovalStore, GrantStore, QuotaStore, Protocol):
+class Store(RunStore, ApprovalStore, GrantStore, QuotaStore, ControlStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:
@@ -115,11 +120,12 @@ class Store(RunStore, ApprovalStore, GrantStore, QuotaStore, Protocol):
         """Writes what was accepted, then disconnects. Safe to call twice."""
         ...
 
-    def claim(self, claim: Claim) -> Awaitable[Existing | None]:
+    def claim(self, claim: Claim) -> Awaitable[Existing | Moved | None]:
         """`None`: the call is now in the ledger and holds its key. Else nothing was written.
 
-        In order: a call that holds `record.key` (unless `key_expires_us` of a finished one has passed: then
-        the key moves to the new call); an `unknown` call of the same tenant, name and `args_hash`.
+        In order: `Moved`, if `control` is not the latest revision; a call that holds `record.key` (unless
+        `key_expires_us` of a finished one has passed: then the key moves to the new call); an `unknown` call of the
+        same tenant, name and `args_hash`.
         """
         ...
 
@@ -129,7 +135,7 @@ class Store(RunStore, ApprovalStore, GrantStore, QuotaStore, Protocol):
 
     def claim_within(
         self, claim: Claim, charges: Sequence[Charge] = (), *, grants: Sequence[str] = ()
-    ) -> Awaitable[Existing | NotLifted | Full | None]:
+    ) -> Awaitable[Existing | NotLifted | Full | Moved | None]:
         """As `claim`, if there is room for all charges, and if grants lift the call's question.
 
         Each grant, by id, is used once with the call. Nothing is written if one of them was revoked, is over or used

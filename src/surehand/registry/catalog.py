@@ -12,9 +12,24 @@ from ..errors import SpecError
 from ..schema import Validator, compile_parameters, compile_schema
 from ..spec import Tool
 from ..types import Stage
+from .canary import Canary
 from .version import version_key
 
 EntryStatus = Literal["draft", "test", "canary", "active", "deprecated", "disabled", "removed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Of a deprecated version."""
+
+    use: str = ""
+    """What to use instead."""
+    until: str = ""
+    """The day, as YYYY-MM-DD, until which it is there."""
+
+    def __str__(self) -> str:
+        instead = f"; use {self.use}" if self.use else ""
+        return f"deprecated{instead}{f'; it goes on {self.until}' if self.until else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +47,10 @@ class Entry:
     disabled: bool = False
     removed: bool = False
     """A tombstone: its history stays readable, it is never listed or called."""
+    notice: Notice | None = None
+    """Of a deprecated version."""
+    canary: Canary | None = None
+    """Who gets it, while it is on trial."""
     parameters: Validator = field(init=False, repr=False, compare=False)
     """Of the arguments; unknown top-level arguments, and those that are injected, are refused."""
     output: Validator | None = field(init=False, repr=False, compare=False)
@@ -50,6 +69,11 @@ class Entry:
         output = spec.output_schema
         compiled = None if output is None else compile_schema(output, where=f"tool {spec.id!r}: output_schema")
         object.__setattr__(self, "output", compiled)
+
+    @property
+    def stage(self) -> Stage:
+        """Where it stands."""
+        return "disabled" if self.disabled else self.tool.spec.stage
 
     @property
     def callable(self) -> bool:
@@ -78,6 +102,8 @@ class Catalog:
     """Name -> the version that a call without a version gets."""
     aliases: Mapping[str, str]
     """Other name -> name."""
+    canaries: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Name -> the version on trial that some callers get instead of the current one."""
 
     @staticmethod
     def empty() -> Catalog:
@@ -115,15 +141,19 @@ def build_catalog(revision: int, entries: Mapping[tuple[str, str], Entry], alias
     deprecated before canary before test. A draft is never current; it is called by its version.
     """
     best: dict[str, tuple[tuple[object, ...], str]] = {}
+    trials: dict[str, str] = {}
     for (name, version), entry in entries.items():
         stage = entry.tool.spec.stage
         if entry.callable and stage in _PREFERENCE:
             rank = (_PREFERENCE[stage], version_key(version))
             if name not in best or rank > best[name][0]:
                 best[name] = (rank, version)
+            if entry.canary is not None and version_key(version) >= version_key(trials.get(name, version)):
+                trials[name] = version
     return Catalog(
         revision=revision,
         entries=MappingProxyType(dict(entries)),
         current=MappingProxyType({name: version for name, (_, version) in best.items()}),
         aliases=MappingProxyType(dict(aliases)),
+        canaries=MappingProxyType(trials),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -13,6 +13,7 @@ from ..spec import Definition, Handler, Tool, ToolSpec, bind_tool, raw_tool
 from ..spec.tool_spec import NAME
 from ..types import Caller
 from .catalog import Catalog, Entry, build_catalog
+from .standing import Standings, placed
 from .version import version_key
 
 
@@ -144,16 +145,58 @@ class Registry:
         Raises:
             RegistryError: `name_empty`, `not_found`, or `alias_taken`: it is, or looks like, another name or alias.
         """
-        if not isinstance(alias, str) or not NAME.fullmatch(alias):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise RegistryError("name_empty", "alias", f"{alias!r} is not a name; it must match {NAME.pattern}")
         with self._lock:
-            if not any(not entry.removed for entry in self._versions(name)):
-                raise RegistryError("not_found", "alias", f"there is no tool {name!r}")
-            taken = self._lookalike(alias) or (alias if alias in self._names() else None)
-            if taken is not None:
-                raise RegistryError("alias_taken", "alias", f"{alias!r} is, or looks like, {taken!r}, which is taken")
+            self._check_alias(alias, name)
             catalog = self._catalog
             self._catalog = build_catalog(catalog.revision + 1, catalog.entries, {**catalog.aliases, alias: name})
+
+    def check_alias(self, alias: str, name: str) -> None:
+        """Whether `alias` would be taken.
+
+        Raises:
+            RegistryError: See `alias`.
+        """
+        with self._lock:
+            self._check_alias(alias, name)
+
+    def _check_alias(self, alias: str, name: str) -> None:
+        if not isinstance(alias, str) or not NAME.fullmatch(alias):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise RegistryError("name_empty", "alias", f"{alias!r} is not a name; it must match {NAME.pattern}")
+        if not any(not entry.removed for entry in self._versions(name)):
+            raise RegistryError("not_found", "alias", f"there is no tool {name!r}")
+        taken = self._lookalike(alias) or (alias if alias in self._names() else None)
+        if taken is not None:
+            raise RegistryError("alias_taken", "alias", f"{alias!r} is, or looks like, {taken!r}, which is taken")
+
+    def follow(self, standings: Standings, aliases: Mapping[str, str]) -> dict[str, str]:
+        """Puts every version where the control plane says, and takes its aliases over.
+
+        Args:
+            standings: Of versions that may or may not be registered here.
+            aliases: Other name -> name. One whose tool is not registered here is left out.
+
+        Returns:
+            Aliases that were left out because they are, or look like, another name -> that name.
+        """
+        with self._lock:
+            catalog = self._catalog
+            entries = {
+                key: placed(entry, standings[key]) if key in standings else entry
+                for key, entry in catalog.entries.items()
+            }
+            self._used.update(key for key, one in standings.items() if one.used)
+            names = {name for name, _ in entries}
+            kept: dict[str, str] = {}
+            shadowing: dict[str, str] = {}
+            for alias, name in aliases.items():
+                taken = next((known for known in names if _folded(known) == _folded(alias)), None)
+                if taken is not None:
+                    shadowing[alias] = taken
+                elif name in names:
+                    kept[alias] = name
+            if any(entries[key] is not catalog.entries[key] for key in entries) or kept != catalog.aliases:
+                self._catalog = build_catalog(catalog.revision + 1, entries, kept)
+        return shadowing
 
     def mark_used(self, name: str, version: str) -> None:
         """Notes that a call refers to a version, so that not even a draft is overwritten."""

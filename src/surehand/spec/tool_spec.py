@@ -164,7 +164,7 @@ class ToolSpec:
 
     @cached_property
     def contract_hash(self) -> str:
-        """Covers everything that a model or a policy sees, and what makes two calls the same effect."""
+        """Covers everything that a model or a policy sees but the stage, and what makes two calls the same effect."""
         return content_hash(
             {
                 "name": self.name,
@@ -180,7 +180,6 @@ class ToolSpec:
                 "key": list(self.key),
                 "owner": self.owner,
                 "tags": sorted(self.tags),
-                "stage": self.stage,
                 "source": self.source,
                 "injected": self.injected,
             }

@@ -9,9 +9,10 @@ from ..approval import ApprovalStatus
 from ..call import Status
 from ..ledger import CallRecord
 from ..limits import Charge, Full
-from ..ports import Claim, Existing, Move, NotLifted
+from ..ports import Claim, Existing, Move, Moved, NotLifted
 from . import grants, statements
 from .audit import record
+from .control import held_revision
 from .quotas import end_of_move, room, take
 from .rows import all_readable, approval_values, call_record, call_values
 from .tx import LostRaceError, Row, Statement, Tx, Values
@@ -20,8 +21,11 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 FINISHED: frozenset[Status] = frozenset({"ok", "error", "denied", "cancelled"})
 
 
-def claim(tx: Tx, claim: Claim) -> Existing | None:
+def claim(tx: Tx, claim: Claim) -> Existing | Moved | None:
     """`Store.claim`. Of two processes that insert one key at once, one fails, and its rerun finds the other's."""
+    moved = _moved(tx, claim.control)
+    if moved is not None:
+        return moved
     values = call_values(claim.record)
     found = _find(tx, claim, values)
     if isinstance(found, Existing):
@@ -30,13 +34,22 @@ def claim(tx: Tx, claim: Claim) -> Existing | None:
     return None
 
 
+def _moved(tx: Tx, control: int | None) -> Moved | None:
+    """Whether the control plane is not as it was when this was decided. Locked before anything else, by everybody."""
+    latest = control if control is None else held_revision(tx)
+    return None if latest is None or latest == control else Moved(revision=latest)
+
+
 def claim_within(
     tx: Tx, claim: Claim, charges: Sequence[Charge], used: Sequence[str]
-) -> Existing | NotLifted | Full | None:
+) -> Existing | NotLifted | Full | Moved | None:
     """`Store.claim_within`.
 
     What is there already is looked for first: whoever finds the key free because its call was rejected sees the no.
     """
+    moved = _moved(tx, claim.control)
+    if moved is not None:
+        return moved
     record_ = claim.record
     values = call_values(record_)
     found = _find(tx, claim, values)
@@ -122,6 +135,8 @@ def _take_key(tx: Tx, claim: Claim, lapsed: Row) -> None:
 
 def move_within(tx: Tx, move_: Move, charges: Sequence[Charge]) -> bool | Full:
     """`Store.move_within`."""
+    if _moved(tx, move_.control) is not None:
+        return False
     taken = room(tx, move_.tenant, move_.call_id, charges)
     if isinstance(taken, Full):
         return taken
@@ -133,6 +148,8 @@ def move_within(tx: Tx, move_: Move, charges: Sequence[Charge]) -> bool | Full:
 
 def move(tx: Tx, move: Move) -> bool:
     """`Store.move`."""
+    if _moved(tx, move.control) is not None:
+        return False
     if move.approval is not None and not _approval_is(tx, move, move.approval[0], move.approval[1]):
         return False
     statement = statements.move_call(

@@ -13,11 +13,14 @@ from ..limits import Charge, Counter, Full, Held
 from ..ports import (
     Ballot,
     Claim,
+    ControlChange,
+    ControlRow,
     Delegation,
     Due,
     Existing,
     HealthRecord,
     Move,
+    Moved,
     NotLifted,
     ReadCharges,
     Revision,
@@ -28,7 +31,7 @@ from ..ports import (
     StoredEvent,
     TurnRecord,
 )
-from . import approvals, audit, ledger, quotas, revisions, runs
+from . import approvals, audit, control, ledger, quotas, revisions, runs
 from . import grants as standing
 from .artifacts import get_artifact, put_artifacts
 from .commit import commit_together, read_each
@@ -87,7 +90,7 @@ class SqlStore:
         await self._writer.stop()
         await self._reader.stop()
 
-    def claim(self, claim: Claim) -> Awaitable[Existing | None]:
+    def claim(self, claim: Claim) -> Awaitable[Existing | Moved | None]:
         """See `ports.Store`."""
         return self._write(lambda tx: ledger.claim(tx, claim))
 
@@ -288,7 +291,7 @@ class SqlStore:
 
     def claim_within(
         self, claim: Claim, charges: Sequence[Charge] = (), *, grants: Sequence[str] = ()
-    ) -> Awaitable[Existing | NotLifted | Full | None]:
+    ) -> Awaitable[Existing | NotLifted | Full | Moved | None]:
         """See `ports.Store`."""
         return self._write(lambda tx: ledger.claim_within(tx, claim, charges, grants))
 
@@ -323,3 +326,21 @@ class SqlStore:
     async def list_health(self, tenant: str, *, limit: int = 1000) -> list[HealthRecord]:
         """See `ports.QuotaStore`."""
         return await self._read(lambda tx: quotas.list_health(tx, tenant, limit))
+
+    def change_control(self, change: ControlChange) -> Awaitable[bool]:
+        """See `ports.ControlStore`."""
+        return self._write(lambda tx: control.change_control(tx, change))
+
+    async def control_revision(self) -> int:
+        """See `ports.ControlStore`."""
+        return await self._read(control.revision)
+
+    async def list_control(self, *, after: int = 0) -> list[ControlRow]:
+        """See `ports.ControlStore`."""
+        return await self._read(lambda tx: control.list_control(tx, after))
+
+    async def control_history(
+        self, *, kind: str | None = None, name: str | None = None, limit: int = 100
+    ) -> list[ControlRow]:
+        """See `ports.ControlStore`."""
+        return await self._read(lambda tx: control.control_history(tx, kind, name, limit))

@@ -307,3 +307,23 @@ health = _table(
     _time("retry_us", null=True),
     key=("tenant", "subject", "owner"),
 )
+control = _table(
+    "control",
+    _text("tenant"),
+    _text("kind"),
+    _text("name"),
+    Column("revision", BigInteger, nullable=False),
+    _sealed("body"),
+    _time("at_us"),
+    _text("by"),
+    key=("tenant", "kind", "name", "revision"),
+)
+_index("control_by_revision", control.c.revision)
+
+control_head = _table(
+    "control_head",
+    Column("place", Integer, nullable=False, autoincrement=False),
+    Column("revision", BigInteger, nullable=False),
+    key=("place",),
+)
+"""One row, made with the table: the latest revision. Every claim reads it, every change raises it."""

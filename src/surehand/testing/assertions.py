@@ -56,7 +56,7 @@ async def assert_decision(
 
 async def _decision(engine: Engine, caller: Caller, call: ToolCall) -> Decision:
     services = engine.services
-    _ = engine.policies  # takes in what was registered since the last call
+    await engine.view(caller)  # takes in what was registered since the last call
     passage = Passage(
         call=call, caller=caller, call_id="assert_decision", world=services.world, began_us=services.clock.now_us()
     )

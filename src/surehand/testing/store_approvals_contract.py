@@ -107,8 +107,8 @@ class RevisionContract:
         assert await store.revise(first) is True
         again = await store.claim(claim(call("c2", key="k1", **place)))
         held = await store.claim(claim(call("c3", key="k2")))
-        assert again is not None
-        assert held is not None
+        assert isinstance(again, Existing)
+        assert isinstance(held, Existing)
         assert (again.record.call_id, held.record.call_id) == ("c1", "c1")
         back = with_key(replace(revision(first.record, "a2", "a3"), digest="d of a2"), "k1")
         assert await store.revise(back) is True
@@ -123,7 +123,7 @@ class RevisionContract:
         record = await _wait(store, key="k1")
         assert await store.revise(with_key(revision(record), "k2")) is True
         found = await store.claim(claim(call("c9", key="k2")))
-        assert found is not None
+        assert isinstance(found, Existing)
         assert found.record.call_id == "c1"
 
     async def test_of_many_edits_at_once_one_counts(self, store: Store) -> None:

@@ -29,6 +29,7 @@ from ..call import Artifact
 from ..errors import StoreError
 from ..ports import Ballot, Store, StoredArtifact
 from .store_approvals_contract import DeputyContract, RevisionContract
+from .store_control_contract import ControlContract, SharedControlContract
 from .store_grant_contract import GrantContract, SharedGrantContract
 from .store_ledger_contract import LedgerContract
 from .store_quota_contract import QuotaContract, SharedQuotaContract
@@ -189,6 +190,7 @@ class StoreContract(
     RunContract,
     GrantContract,
     QuotaContract,
+    ControlContract,
 ):
     """All that holds for a store in any process."""
 
@@ -226,7 +228,7 @@ class StoreContract(
             assert isinstance(error, StoreError)
 
 
-class SharedStoreContract(StoreContract, SharedGrantContract, SharedQuotaContract):
+class SharedStoreContract(StoreContract, SharedGrantContract, SharedQuotaContract, SharedControlContract):
     """All that holds for a store whose database outlives it and can be used by several processes."""
 
     async def test_what_was_written_is_there_after_reopening(self, store: Store, reopen: Reopen) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..ports import Move, Store
+from ..ports import Existing, Move, Store
 from ..types import Caller
 from .store_records import LEASE_US, NOW_US, call, claim, fact, move, question
 
@@ -44,7 +44,7 @@ class LedgerContract:
         first = call("c1", key="k")
         assert await store.claim(claim(first, rows=1)) is None
         found = await store.claim(claim(call("c2", key="k"), approval=question("a", "c2"), rows=1))
-        assert found is not None
+        assert isinstance(found, Existing)
         assert found.record == first
         assert await store.get_call("acme", "c2") is None
         assert await store.get_approval("acme", "a") is None
@@ -65,7 +65,7 @@ class LedgerContract:
         """At once, in one process."""
         found = await asyncio.gather(*(store.claim(claim(call(f"c{n}", key="k"))) for n in range(20)))
         assert found.count(None) == 1
-        assert {other.record.call_id for other in found if other} == {f"c{found.index(None)}"}
+        assert {other.record.call_id for other in found if isinstance(other, Existing)} == {f"c{found.index(None)}"}
 
     async def test_a_key_lapses(self, store: Store) -> None:
         """Only that of a finished call, and only when its time has come."""
@@ -75,7 +75,7 @@ class LedgerContract:
         assert await store.claim(claim(call("c4", key="l"))) is not None
         assert await store.claim(claim(call("c5", key="k"))) is None
         again = await store.claim(claim(call("c6", key="k")))
-        assert again is not None
+        assert isinstance(again, Existing)
         assert again.record.call_id == "c5"
         assert await store.get_call("acme", "c1") is not None
 
@@ -89,7 +89,7 @@ class LedgerContract:
             call("c3", key="lapsed", args_hash="x"),
         ):
             found = await store.claim(claim(repeat))
-            assert found is not None
+            assert isinstance(found, Existing)
             assert found.record.call_id == "c1"
         others = [
             call("c4", args_hash="y"),
@@ -105,7 +105,7 @@ class LedgerContract:
         await store.claim(claim(call("c1", key="k")))
         await store.claim(claim(call("c2", args_hash="x", status="unknown")))
         found = await store.claim(claim(call("c3", key="k", args_hash="x")))
-        assert found is not None
+        assert isinstance(found, Existing)
         assert found.record.call_id == "c1"
 
     async def test_signs_of_life(self, store: Store) -> None:
@@ -117,7 +117,7 @@ class LedgerContract:
         await store.beat("p2", NOW_US)
         await store.beat("p2", NOW_US)
         again = [await store.claim(claim(call("c9", key=key))) for key in ("k1", "k2", "k3")]
-        silent = [found and found.owner_silent_us for found in again]
+        silent = [isinstance(found, Existing) and found.owner_silent_us for found in again]
         assert (silent[0], silent[2]) == (None, None)
         assert silent[1] is not None
         assert 0 <= silent[1] < LEASE_US

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ports import Store
+from ..ports import Existing, Store
 from .store_records import LEASE_US, NOW_US, call, claim
 from .store_run_contract import run, take
 
@@ -25,7 +25,7 @@ class GivenTimeContract:
         for now_us, age in ages.items():
             assert await store.silence("p1", now_us=now_us) == age
             found = await store.claim(claim(call("c9", key="k"), now_us=now_us))
-            assert found is not None
+            assert isinstance(found, Existing)
             assert found.owner_silent_us == age
         assert await _orphans(store, NOW_US + 8 + LEASE_US, LEASE_US) == []
         assert await _orphans(store, NOW_US + 9 + LEASE_US, LEASE_US) == ["c1"]
@@ -54,7 +54,7 @@ class OwnTimeContract:
             assert silent_us is not None
             assert 0 <= silent_us < LEASE_US
             found = await store.claim(claim(call("c9", key="k"), now_us=now_us))
-            assert found is not None
+            assert isinstance(found, Existing)
             assert found.owner_silent_us is not None
             assert silent_us <= found.owner_silent_us < LEASE_US
             assert await _orphans(store, now_us, LEASE_US) == []

@@ -25,6 +25,8 @@ class ViewEntry(msgspec.Struct, frozen=True, kw_only=True):
     spec: ToolSpec
     asks: tuple[Requirement, ...] = ()
     """Who will be asked whatever the arguments are; more may be, depending on them."""
+    notice: str = ""
+    """Of a deprecated version: what to use instead, and until when it is there."""
 
     @property
     def name(self) -> str:

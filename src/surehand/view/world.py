@@ -8,7 +8,7 @@ from typing import Any
 
 from ..policy import Ask, Decision, Deny, Policies
 from ..policy.cache import Bounded
-from ..registry import Catalog, Entry
+from ..registry import Catalog, Entry, Kills
 from ..types import Caller
 from .filters import STANDING, Filters
 from .hidden import Hidden, HiddenReason
@@ -23,17 +23,25 @@ def _views() -> Bounded[Any, ToolView]:
 
 @dataclass(slots=True)
 class World:
-    """The catalog and the policies that hold at one moment. Replaced as a whole when either changes."""
+    """The catalog, the policies and the switches that hold at one moment. Replaced as a whole when one changes."""
 
     catalog: Catalog
     policies: Policies
     filters: Filters = field(default_factory=Filters)
+    kills: Kills = field(default_factory=Kills)
+    revision: int | None = None
+    """Of the control plane; `None` apart from any. What takes effect says which one it was decided with."""
     _views: Bounded[Any, ToolView] = field(default_factory=_views)
     """Keyed by everything that a view depends on, the tenant included; gone with this world."""
 
-    def renewed(self, catalog: Catalog, policies: Policies) -> World:
+    def renewed(self, catalog: Catalog, policies: Policies, kills: Kills, revision: int) -> World:
         """The world after a change of the catalog or the policies."""
-        return World(catalog, policies, self.filters)
+        return World(catalog, policies, self.filters, kills, revision)
+
+    def switched(self, kills: Kills, revision: int) -> World:
+        """The world after a change of the switches only. Views are kept where none was changed."""
+        views = self._views if kills is self.kills else _views()
+        return World(self.catalog, self.policies, self.filters, kills, revision, views)
 
     def look(self, caller: Caller, entry: Entry, *, now_us: int) -> Decision:
         """Whether one tool is listed for a caller: `Deny` hides it, `Ask` marks it. Guards every path."""
@@ -55,26 +63,51 @@ class World:
             return False
         return not isinstance(self.policies.view(caller, spec, now_ns=now_us * 1000), Deny)
 
-    def view(self, caller: Caller, *, now_us: int) -> ToolView:
+    def is_killed(self, caller: Caller, entry: Entry, *, now_us: int) -> bool:
+        """Whether nothing but an operator's switch keeps a caller from a tool: they may be told so."""
+        killed = entry.callable and self.kills.of(caller, entry.tool.spec.name) is not None
+        if not killed or next(self.filters.hides(caller, entry.tool.spec), None) is not None:
+            return False
+        return self.may_read(caller, entry, now_us=now_us)
+
+    def find(self, caller: Caller, name: str, version: str | None, *, run_id: str, now_us: int) -> Entry | None:
+        """The entry of a name; without a version, the one that this caller, or this run, gets."""
+        name = self.catalog.aliases.get(name, name)
+        if version is None and name in self.catalog.canaries:
+            version = self._trials(caller, run_id, now_us).get(name)
+        return self.catalog.resolve(name, version)
+
+    def _trials(self, caller: Caller, run_id: str, now_us: int) -> dict[str, str]:
+        """Name -> the version on trial that this caller, or this run, gets. One they may not see is none."""
+        found: dict[str, str] = {}
+        for name, version in self.catalog.canaries.items():
+            entry = self.catalog.entries[name, version]
+            taken = entry.canary is not None and entry.canary.takes(entry.tool.spec.id, caller, run_id)
+            if taken and not isinstance(self.look(caller, entry, now_us=now_us), Deny):
+                found[name] = version
+        return found
+
+    def view(self, caller: Caller, *, now_us: int, run_id: str = "") -> ToolView:
         """All that a caller may see. Kept as long as nothing it depends on changes."""
-        key = caller.identity
+        trials = self._trials(caller, run_id, now_us) if self.catalog.canaries else {}
+        key = (caller.identity, *trials.items()) if trials else caller.identity
         found = self._views.get(key)
         if found is not None:
             return found
-        view = self._compute(caller, now_us)
+        view = self._compute(caller, now_us, trials)
         return view if self.policies.reads_now else self._views.put(key, view)
 
-    def shown(self, caller: Caller, most: int, first: Sequence[str], *, now_us: int) -> ToolView:
+    def shown(self, caller: Caller, most: int, first: Sequence[str], *, now_us: int, run_id: str = "") -> ToolView:
         """What `ToolView.fit` leaves of `view`; kept like it."""
-        view = self.view(caller, now_us=now_us)
+        view = self.view(caller, now_us=now_us, run_id=run_id)
         if self.policies.reads_now:
             return view.fit(most, first)
-        key = (caller.identity, most, *first)
+        key = (caller.identity, view.digest, most, *first)
         return self._views.get(key) or self._views.put(key, view.fit(most, first))
 
-    def pinned(self, caller: Caller, pins: Mapping[str, str], *, now_us: int) -> ToolView:
+    def pinned(self, caller: Caller, pins: Mapping[str, str], *, now_us: int, run_id: str = "") -> ToolView:
         """The view of a run: names that it has seen keep the version it saw, as long as that may be called."""
-        view = self.view(caller, now_us=now_us)
+        view = self.view(caller, now_us=now_us, run_id=run_id)
         if all((entry := view.get(name)) is not None and entry.version == pin for name, pin in pins.items()):
             return view
         tools: list[ViewEntry] = []
@@ -100,6 +133,9 @@ class World:
         off = _off(entry)
         if off is not None:
             yield off
+        killed = self.kills.of(caller, entry.tool.spec.name)
+        if killed is not None:
+            yield Hidden(reason="killed", why=killed)
         yield from self.filters.hides(caller, entry.tool.spec)
 
     def _denied(self, caller: Caller, entry: Entry, decision: Deny) -> Hidden:
@@ -107,20 +143,20 @@ class World:
         reason: HiddenReason = "permission" if lacks else "policy"
         return Hidden(reason=reason, why="; ".join(decision.reasons), policies=decision.policies)
 
-    def _compute(self, caller: Caller, now_us: int) -> ToolView:
+    def _compute(self, caller: Caller, now_us: int, trials: Mapping[str, str]) -> ToolView:
+        chosen = {**self.catalog.current, **trials}
         tools: list[ViewEntry] = []
         hidden = {
             name: _unpublished(entry)
             for (name, _), entry in self.catalog.entries.items()
             if name not in self.catalog.current
         }
-        for name, version in sorted(self.catalog.current.items()):
+        for name, version in sorted(chosen.items()):
             self._list(caller, self.catalog.entries[name, version], now_us, tools, hidden)
         others = tuple(
             entry.tool.spec.id
             for (name, version), entry in sorted(self.catalog.entries.items())
-            if version != self.catalog.current.get(name)
-            and not isinstance(self.look(caller, entry, now_us=now_us), Deny)
+            if version != chosen.get(name) and not isinstance(self.look(caller, entry, now_us=now_us), Deny)
         )
         return as_view(tools, hidden, others)
 
@@ -132,7 +168,8 @@ class World:
             hidden[entry.tool.spec.name] = self.hides(caller, entry, now_us=now_us)[0]
         else:
             asks = decision.requirements if isinstance(decision, Ask) else ()
-            tools.append(ViewEntry(spec=entry.tool.spec, asks=asks))
+            notice = "" if entry.notice is None else str(entry.notice)
+            tools.append(ViewEntry(spec=entry.tool.spec, asks=asks, notice=notice))
 
 
 def _off(entry: Entry) -> Hidden | None:
@@ -140,7 +177,7 @@ def _off(entry: Entry) -> Hidden | None:
     if entry.callable:
         return None
     reason: HiddenReason = "removed" if entry.removed else "disabled"
-    return Hidden(reason=reason, why=reason)
+    return Hidden(reason=reason, why=entry.status)
 
 
 def _unpublished(entry: Entry) -> Hidden:

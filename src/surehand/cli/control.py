@@ -1,0 +1,171 @@
+"""`surehand kill`, `surehand revive`, `surehand changes`: switches for a hurry, and changes that others confirm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .documents import Document, asks_document
+from .failures import OK, PENDING
+from .printer import local_time, utc_time
+from .session import Session
+
+if TYPE_CHECKING:
+    from ..engine import Outcome
+
+changes = typer.Typer(no_args_is_help=True, help="Confirm or reject changes of tools and policies that ask for it.")
+
+Tool = Annotated[str, typer.Argument(metavar="[TOOL]", help="The tool, for everybody.")]
+Agent = Annotated[str, typer.Option("--agent", metavar="NAME", help="Instead: everything that this agent calls.")]
+Tenant = Annotated[
+    str, typer.Option("--tenant", metavar="NAME", help="In this tenant only; by itself: everything of that tenant.")
+]
+Everything = Annotated[bool, typer.Option("--everything", help="Instead: all tools for everybody.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is kept in the history.")]
+
+
+def kill(
+    ctx: typer.Context,
+    tool: Tool = "",
+    agent: Agent = "",
+    tenant: Tenant = "",
+    everything: Everything = False,
+    reason: Reason = "by hand",
+) -> int:
+    """Switch a tool, an agent, a tenant or everything off, at once and everywhere. What has started is not stopped."""
+    session = Session(ctx.obj)
+    by = session.caller
+    return told(
+        session,
+        session.run(
+            lambda engine: engine.control.kill(
+                tool=tool, agent=agent, tenant=tenant, everything=everything, by=by, reason=reason
+            )
+        ),
+        "is switched off",
+    )
+
+
+def revive(
+    ctx: typer.Context,
+    tool: Tool = "",
+    agent: Agent = "",
+    tenant: Tenant = "",
+    everything: Everything = False,
+    reason: Reason = "",
+) -> int:
+    """Switch on again what `kill` switched off. Without a name: list what is switched off."""
+    session = Session(ctx.obj)
+    by = session.caller
+    if not (tool or agent or tenant or everything):
+        off = session.run(lambda engine: engine.control.kills(by=by))
+        if session.json:
+            session.out.document({"off": off})
+        elif off:
+            session.out.table(("OFF", "WHY"), list(off.items()))
+        else:
+            session.out.line("nothing is switched off")
+        return OK
+    return told(
+        session,
+        session.run(
+            lambda engine: engine.control.revive(
+                tool=tool, agent=agent, tenant=tenant, everything=everything, by=by, reason=reason
+            )
+        ),
+        "is switched on",
+    )
+
+
+def told(session: Session, outcome: Outcome, done: str) -> int:
+    """Prints what became of a change. Exit code 3 while it waits for others."""
+    if session.json:
+        session.out.document(outcome_document(outcome))
+    elif outcome.status == "pending":
+        groups = ", ".join(dict.fromkeys(need.group for need in outcome.needs))
+        session.out.line(f"{outcome.target} waits for the yes of {groups}", "yellow")
+        session.out.facts([("confirm with", f"surehand changes confirm {outcome.change_id} --as NAME")])
+    else:
+        session.out.line(f"{outcome.target} {done}", "red" if outcome.status == "rejected" else "green")
+    return PENDING if outcome.status == "pending" else OK
+
+
+def outcome_document(outcome: Outcome) -> Document:
+    """What became of a change."""
+    return {
+        "status": outcome.status,
+        "target": outcome.target,
+        "revision": outcome.revision,
+        "change_id": outcome.change_id or None,
+        "needs": asks_document(outcome.needs),
+    }
+
+
+@changes.command("list")
+def list_(ctx: typer.Context) -> int:
+    """List the changes that wait for others, those that ask you first of all."""
+    session = Session(ctx.obj)
+    by = session.caller
+    found = session.run(lambda engine: engine.control.pending(by=by))
+    rows: list[Document] = [
+        {
+            "change_id": one.change_id,
+            "action": one.change.action,
+            "target": one.change.target,
+            "to": one.change.to or one.change.digest or None,
+            "reason": one.change.reason,
+            "requester": one.requester.id,
+            "needs": asks_document(one.needs),
+            "created_at": utc_time(one.created_us),
+            "expires_at": utc_time(one.expires_us),
+        }
+        for one in found
+    ]
+    if session.json:
+        session.out.document({"changes": rows})
+    elif rows:
+        session.out.table(
+            ("CHANGE", "ACTION", "TARGET", "TO", "BY", "ASKS", "SINCE", "REASON"),
+            [
+                (
+                    row["change_id"],
+                    row["action"],
+                    row["target"],
+                    (row["to"] or "")[:16],
+                    row["requester"],
+                    ", ".join(dict.fromkeys(need["group"] for need in row["needs"])),
+                    local_time(one.created_us),
+                    row["reason"],
+                )
+                for one, row in zip(found, rows, strict=True)
+            ],
+        )
+    else:
+        session.out.line("no change waits")
+    return OK
+
+
+ChangeId = Annotated[str, typer.Argument(metavar="CHANGE", help="As `surehand changes list` shows it.")]
+
+
+@changes.command("confirm")
+def confirm(ctx: typer.Context, change_id: ChangeId, reason: Reason = "") -> int:
+    """Say yes to a change of somebody else's; the last yes that it needs makes it."""
+    session = Session(ctx.obj)
+    by = session.caller
+    return told(
+        session, session.run(lambda engine: engine.control.confirm(change_id, by=by, reason=reason)), "is changed"
+    )
+
+
+@changes.command("reject")
+def reject(ctx: typer.Context, change_id: ChangeId, reason: Reason = "") -> int:
+    """Say no to a change; that ends it."""
+    session = Session(ctx.obj)
+    by = session.caller
+    return told(
+        session,
+        session.run(lambda engine: engine.control.reject(change_id, by=by, reason=reason)),
+        "stays as it is: the change is rejected",
+    )

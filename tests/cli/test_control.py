@@ -1,0 +1,88 @@
+"""Switches, stages, policy sets and their history, from the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.driver import POLICY, Project, make
+
+pytestmark = pytest.mark.timeout(180)
+
+CALLERS = """
+[callers.olga]
+tenant = "acme"
+roles = ["admin", "auditor"]
+
+[callers.otto]
+tenant = "acme"
+roles = ["security", "admin"]
+"""
+FOUR_EYES = """
+@id("two") @approvers("security") forbid (principal, action == Action::"publish", resource);
+"""
+
+
+@pytest.fixture
+def operated(tmp_path: Path) -> Project:
+    """A project of the test's own, with operators."""
+    project = make(tmp_path / "operated")
+    file = project.folder / "surehand.toml"
+    file.write_text(file.read_text(encoding="utf-8") + CALLERS, encoding="utf-8")
+    return project
+
+
+def test_a_kill_in_a_hurry(operated: Project) -> None:
+    slip = operated.run("kill", "pya", "--as", "olga")
+    assert (slip.code, "did you mean 'pay'" in slip.err) == (1, True)
+    assert operated.run("kill", "pay", "--as", "alice").code == 1
+    killed = operated.run("kill", "pay", "--as", "olga", "--reason", "double payments")
+    assert (killed.code, killed.out) == (0, "tool/pay is switched off\n")
+    refused = operated.json("call", "run", "pay", "--args", '{"order": "o", "cents": 5}', "--as", "alice", code=1)
+    assert refused["error"]["code"] == "TOOL_UNAVAILABLE"
+    hidden = operated.json("tools", "list", "--all", "--of", "alice", "--as", "olga")["hidden"]
+    assert hidden["pay"] == "tool pay is switched off: double payments"
+    assert operated.json("revive", "--as", "olga") == {"off": {"tool/pay": "double payments"}}
+    assert operated.json("revive", "pay", "--as", "olga")["status"] == "done"
+    assert operated.run("revive", "--as", "olga").out == "nothing is switched off\n"
+    newest = operated.json("tools", "history", "--as", "olga")["changes"][:2]
+    assert [(one["action"], one["target"], one["reason"]) for one in newest] == [
+        ("revive", "tool/pay", ""),
+        ("kill", "tool/pay", "double payments"),
+    ]
+
+
+def test_stages_and_a_second_person(operated: Project) -> None:
+    (operated.folder / "policies" / "two.cedar").write_text(FOUR_EYES, encoding="utf-8")
+    version = f"pay@{operated.json('tools', 'show', 'pay', '--as', 'alice')['version']}"
+    asked = operated.json("tools", "deprecate", version, "--use", "transfer", "--as", "olga", code=3)
+    assert (asked["status"], [need["group"] for need in asked["needs"]]) == ("pending", ["security"])
+    waiting = operated.json("changes", "list", "--as", "otto")["changes"]
+    assert [(one["change_id"], one["target"]) for one in waiting] == [(asked["change_id"], version)]
+    assert operated.run("changes", "confirm", asked["change_id"], "--as", "olga").code == 1
+    assert operated.run("changes", "confirm", asked["change_id"], "--as", "otto").out == f"{version} is changed\n"
+    shown = operated.json("tools", "show", "pay", "--as", "alice")
+    assert (shown["stage"], shown["notice"]) == ("deprecated", "deprecated; use transfer")
+    row = operated.run("tools", "history", "pay", "--as", "olga").out.splitlines()[0].split("\t")
+    assert row[1:6] == ["acme/olga, with otto", "deprecate", version, "active", "deprecated"]
+    assert operated.run("tools", "promote", version, "--to", "canary", "--as", "olga").code == 1
+    again = operated.json("tools", "promote", version, "--to", "active", "--as", "olga", code=3)
+    assert operated.json("changes", "reject", again["change_id"], "--as", "otto")["status"] == "rejected"
+    assert operated.run("tools", "disable", version, "--as", "olga").out == f"{version} is disabled\n"
+
+
+def test_a_policy_set_is_published_and_taken_back(operated: Project) -> None:
+    before = operated.json("policy", "versions", "--as", "olga")
+    assert (before["from"], before["versions"]) == ("project", [])
+    strict = operated.folder / "strict.cedar"
+    strict.write_text(POLICY.replace("cents >", "cents >= 0 || context.arguments.cents >"), encoding="utf-8")
+    assert operated.run("policy", "publish", str(strict), "--as", "alice").code == 1
+    done = operated.run("policy", "publish", "strict.cedar", "--as", "olga", "--reason", "audit")
+    assert (done.code, done.out) == (0, "policies published: 1 file\n"), done
+    after = operated.json("policy", "versions", "--as", "olga")
+    assert (after["from"], after["in_force"]) == ("published", after["versions"][0]["digest"])
+    assert after["versions"][0]["reason"] == "audit"
+    assert any("policy versions" in line for line in operated.run("doctor").out.splitlines())
+    assert operated.run("policy", "rollback", "nothing", "--as", "olga").code == 1
+    assert operated.run("policy", "rollback", "project", "--as", "olga").code == 0
+    last = operated.json("policy", "versions", "--as", "olga")
+    assert (last["from"], last["in_force"]) == ("project", before["in_force"])
