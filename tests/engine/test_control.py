@@ -77,7 +77,7 @@ async def test_a_kill_holds_at_once_for_effects_and_soon_for_reads(desk: Desk, o
     assert len(desk.done) == done
     view = await there.view(desk.alice)
     assert view.tools == ()
-    assert view.hidden["pay"] == "everything is switched off: the ledger of order o1 looks wrong"
+    assert view.hidden["pay"].why == "everything is switched off: the ledger of order o1 looks wrong"
     await here.control.revive(everything=True, by=OLGA)
     follower: sh.Engine = await open_desk(*tools, store=any_store, settings=sh.Settings(**keys))
     assert (await follower.call(look_call(), desk.alice)).status == "ok"
@@ -215,7 +215,10 @@ async def test_what_is_off_stays_off_after_a_restart(desk: Desk, open_desk: Any)
     await first.close()
     second: sh.Engine = await open_desk(pay_tool(desk), look_tool(desk), look_tool(desk, "2.0.0"))
     view = await second.view(desk.alice)
-    assert (view.tools, view.hidden) == ((), {"pay": "removed", "look": "disabled"})
+    assert (view.tools, {name: one.reason for name, one in view.hidden.items()}) == (
+        (),
+        {"pay": "removed", "look": "disabled"},
+    )
     assert second.registry.catalog.aliases == {"find": "look"}
     changes = {(one.action, one.target, one.now) for one in await second.control.history(by=OLGA)}
     assert {

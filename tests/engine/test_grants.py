@@ -208,12 +208,12 @@ async def test_the_decision_on_exactly_this_call_beats_a_grant(desk: Desk, open_
     assert (await engine.grants.get(granted.grant_id, by=desk.fiona)).used == 1
 
 
-@pytest.mark.parametrize("what", ["revoked", "expired", "policy", "contract", "binding"])
+@pytest.mark.parametrize("what", ["revoked", "expired", "policy", "binding"])
 async def test_a_grant_ends(desk: Desk, open_desk: Any, what: str) -> None:
     clock = FakeClock()
     engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE, clock=clock)
     granted = await give(engine, desk.fiona)
-    status = {"policy": "void", "contract": "void", "binding": "void"}.get(what, what)
+    status = {"policy": "void", "binding": "void"}.get(what, what)
     if what == "revoked":
         await engine.grants.revoke(granted.grant_id, by=desk.fiona)
     elif what == "expired":
@@ -221,7 +221,7 @@ async def test_a_grant_ends(desk: Desk, open_desk: Any, what: str) -> None:
     else:
         await engine.close()
         policies = ASK_FINANCE.replace("10000", "20000") if what == "policy" else ASK_FINANCE
-        changes: dict[str, Any] = {"contract": {"owner": "treasury"}, "binding": {"runner": "inline"}}
+        changes: dict[str, Any] = {"binding": {"runner": "inline"}}
         engine = await open_desk(pay_tool(desk, **changes.get(what, {})), policies=policies, clock=clock)
     assert (await engine.grants.get(granted.grant_id, by=desk.fiona)).status == status
     assert (await large(engine, desk, 1)).status == "pending"
