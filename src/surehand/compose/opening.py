@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -76,7 +77,19 @@ def open_engine(
     )
     services.interceptors.extend(around)
     services.read_only_records = settings.read_only_records
-    return Engine(services, registry, load, anchor)
+    engine = Engine(services, registry, load, anchor)
+    # The same settings through the same door, so that nothing that holds here can be missing there.
+    engine.in_scratch = lambda other: open_engine(
+        store="sqlite://",
+        policies=engine.policies.sources(),
+        tools=(),
+        registry=other,
+        interceptors=services.interceptors,
+        settings=dataclasses.replace(settings, keys=None, anchor=None),
+        resolver=resolver,
+        clock=clock,
+    )
+    return engine
 
 
 def open_project(

@@ -48,6 +48,7 @@ class Engine:
         runs: Stored runs; `sh.run` drives them.
         artifacts: Parts of results that are kept beside them.
         sync: The same for code without an event loop.
+        in_scratch: Makes an engine of other tools that is like this one and leaves no trace: its store is in memory.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Engine:
         self.artifacts = Artifacts(services)
         self.runs = Runs(services, self)
         self.sync = SyncEngine(self)
+        self.in_scratch: Callable[[Registry], Engine] | None = None
         self._s = services
         self._worlds = Worlds(services, registry, load)
         self._maintenance = Maintenance(services, anchor)

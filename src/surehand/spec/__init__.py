@@ -6,7 +6,20 @@ from .fields import SpecFields, ToolFields
 from .function import tool
 from .hashes import canonical_json, content_hash
 from .injected import DATA_SOURCES, RUNTIME_SOURCES, Injected
-from .tool_spec import Check, Done, Evidence, Handler, NotDone, Retry, StatusCheck, StillUnknown, Tool, ToolSpec
+from .sample import Sample, SampleKind
+from .tool_spec import (
+    Check,
+    Done,
+    Evidence,
+    Handler,
+    HealthCheck,
+    NotDone,
+    Retry,
+    StatusCheck,
+    StillUnknown,
+    Tool,
+    ToolSpec,
+)
 
 __all__ = [
     "DATA_SOURCES",
@@ -16,11 +29,14 @@ __all__ = [
     "Done",
     "Evidence",
     "Handler",
+    "HealthCheck",
     "Injected",
     "NotDone",
     "Parameter",
     "ParameterSchema",
     "Retry",
+    "Sample",
+    "SampleKind",
     "SpecFields",
     "StatusCheck",
     "StillUnknown",

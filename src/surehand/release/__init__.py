@@ -1,0 +1,5 @@
+"""Releases of tools."""
+
+from .diff import diff
+
+__all__ = ["diff"]
