@@ -61,6 +61,8 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("properties/lines/items/additionalProperties", False, ("parameters.lines[]", "narrowed")),
         ("properties/lines/items/additionalProperties", {"type": "string"}, ("parameters.lines[].*", "narrowed")),
         ("$defs/Unit/enum", ["EUR"], ("parameters.unit", "narrowed")),
+        ("properties/unit/description", "Of money.", ("parameters.unit: description", "text")),
+        ("$defs/Unit/description", "Of money.", ("parameters.unit: description", "text")),
         ("required", ["to", "amount", "unit"], ("parameters.unit", "narrowed")),
         ("required", ["to"], ("parameters.amount", "widened")),
         ("additionalProperties", True, ("parameters", "widened")),

@@ -258,6 +258,11 @@ class Engine:
         return lambda: self._s.sinks.remove(sink)
 
     @property
+    def has_listeners(self) -> bool:
+        """Whether anything besides the engine itself is told its events."""
+        return any(sink != self._wake for sink in self._s.sinks)
+
+    @property
     def policies(self) -> Policies:
         """The policies in force."""
         return self._now().policies

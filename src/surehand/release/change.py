@@ -87,6 +87,9 @@ class _Comparison:
         return [_value_change(field, effect, _bare(self._old), _bare(self._new))]
 
     def walk(self, path: str, old: Any, new: Any, depth: int) -> Iterator[Change]:
+        beside = [_as_schema(one) for one in (old, new)]
+        if beside[0] and beside[1] and "$ref" in {*beside[0], *beside[1]}:
+            yield from _texts(path, beside[0], beside[1])
         old, new = _resolved(old, self._old), _resolved(new, self._new)
         pair = (id(old), id(new))
         self._left -= 1
@@ -97,8 +100,8 @@ class _Comparison:
         self._inside.discard(pair)
 
     def _walk(self, path: str, old: Any, new: Any, depth: int) -> Iterator[Change]:
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            mine, other = cast("Schema", old), cast("Schema", new)
+        mine, other = _as_schema(old), _as_schema(new)
+        if mine is not None and other is not None:
             yield from _texts(path, mine, other)
             if depth < _DEPTH and _by_parts(mine) and _by_parts(other):
                 yield from self._object(path, mine, other, depth)
@@ -155,10 +158,24 @@ class _Comparison:
 
 
 def _covers(one: Any, one_in: Schema, other: Any, other_in: Schema) -> bool:
-    """Whether it is proved that one schema takes every value that another takes."""
+    return covers(one, one_in, other, other_in) is True
+
+
+def covers(one: Any, one_in: Schema, other: Any, other_in: Schema) -> bool | None:
+    """Whether one schema takes every value that another takes; `None` if that cannot be decided."""
     try:
-        return _canonical(one, one_in).covers(_canonical(other, other_in)) is rs.canonical.Containment.YES
-    except (ValueError, rs.ReferencingError):  # errors of canonicalization are such: then it is not proved
+        answer = _canonical(one, one_in).covers(_canonical(other, other_in))
+    except (ValueError, rs.ReferencingError):  # errors of canonicalization are such
+        return None
+    return {rs.canonical.Containment.YES: True, rs.canonical.Containment.NO: False}.get(answer)
+
+
+def exclude(one: Schema, other: Schema) -> bool:
+    """Whether it is proved that no value is taken by both schemas."""
+    try:
+        both = _canonical(one, one).intersect(_canonical(other, other))
+        return both.satisfiability() is rs.canonical.Satisfiability.NO
+    except (ValueError, rs.ReferencingError):
         return False
 
 
@@ -172,16 +189,20 @@ def _canonical(schema: Any, document: Schema) -> rs.CanonicalSchema:
 
 def _resolved(schema: Any, document: Schema) -> Any:
     """What a reference inside the document leads to, a few steps far."""
+    definitions = _as_schema(document.get("$defs")) or {}
     for _ in range(_DEPTH):
-        reference = cast("Schema", schema).get("$ref") if isinstance(schema, Mapping) else None
+        reference = (_as_schema(schema) or {}).get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#/$defs/") or _rest(schema, "$ref"):
             break
-        definitions = document.get("$defs")
-        target = definitions.get(reference.removeprefix("#/$defs/")) if isinstance(definitions, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        target = definitions.get(reference.removeprefix("#/$defs/"))
         if target is None:
             break
-        schema = cast("Any", target)
+        schema = target
     return schema
+
+
+def _as_schema(value: object) -> Schema | None:
+    return cast("Schema", value) if isinstance(value, Mapping) else None
 
 
 def _texts(path: str, old: Schema, new: Schema) -> Iterator[Change]:
@@ -225,10 +246,10 @@ def _renamed(gone: list[str], added: list[str], old: Schema, new: Schema) -> lis
     return [(one, others[0]) for one, others in pairs if len(others) == 1 and taken.count(others[0]) == 1]
 
 
-def _bare(schema: Any) -> Any:
+def _bare(schema: object) -> Any:
     """A schema without what refuses no value."""
     if not isinstance(schema, Mapping):
-        return cast("Any", schema)
+        return schema
     return {name: value for name, value in cast("Schema", schema).items() if name not in (*_TEXTS, "default")}
 
 
