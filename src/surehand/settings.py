@@ -12,6 +12,7 @@ from typing import Any, Literal, cast, get_args
 
 from .errors import ConfigError
 from .limits import Limits
+from .release.review_limits import ReviewLimits
 from .types import SELF, Caller, group_names
 
 Irreversible = Literal["ask", "deny"]
@@ -55,6 +56,8 @@ class Settings:
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Tenant -> the scopes that any of its callers can have at most. A tenant that is not named has no such limit."""
     limits: Limits = field(default_factory=Limits)
+    review: ReviewLimits = field(default_factory=ReviewLimits)
+    """From when on `surehand tools review` tells a tool."""
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
 
@@ -68,6 +71,8 @@ class Settings:
                 raise ConfigError(f"{name} must be {' or '.join(map(repr, known))}, not {shown(getattr(self, name))}")
         if not isinstance(self.limits, Limits):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigError(f"limits must be Limits(...), not {shown(self.limits)}")
+        if not isinstance(self.review, ReviewLimits):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"review must be ReviewLimits(...), not {shown(self.review)}")
         tenants = {name: _strings(scopes, f"tenants.{name}: scopes") for name, scopes in _items("tenants", self)}
         object.__setattr__(self, "tenants", tenants)
         object.__setattr__(self, "tools", tuple(_module(name) for name in _strings(self.tools, "tools")))
@@ -139,7 +144,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _settings(data: dict[str, Any]) -> Settings:
     values = dict(data)
-    tables = {name: _table(values.pop(name, {}), name) for name in ("tenants", "limits", "callers", "audit")}
+    tables = {name: _table(values.pop(name, {}), name) for name in ("tenants", "limits", "callers", "audit", "review")}
     known = {*tables, *(one.name for one in fields(Settings))} - {"read_only_records"}
     for name in values:
         if name not in known:
@@ -153,6 +158,8 @@ def _settings(data: dict[str, Any]) -> Settings:
         values["limits"] = Limits(**tables["limits"])
     except ConfigError as error:
         raise ConfigError(f"limits: {error}") from error
+    _check_names(tables["review"], ReviewLimits, "review")
+    values["review"] = ReviewLimits(**tables["review"])
     values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
     values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)

@@ -11,6 +11,7 @@ from .documents import Document, listed_document, needs_key, tool_document
 from .entitled import may
 from .failures import OK
 from .printer import Printer
+from .release import check, diff, review
 from .session import Session
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from ..view import ToolView, ViewEntry
 
 app = typer.Typer(no_args_is_help=True, help="Show what a caller may call, and what a tool promises.")
+
+app.command("check")(check)
+app.command("diff")(diff)
+app.command("review")(review)
 
 
 @app.command("list")
