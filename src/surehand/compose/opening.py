@@ -78,18 +78,24 @@ def open_engine(
     services.interceptors.extend(around)
     services.read_only_records = settings.read_only_records
     engine = Engine(services, registry, load, anchor)
-    # The same settings through the same door, so that nothing that holds here can be missing there.
-    engine.in_scratch = lambda other: open_engine(
+    engine.in_scratch = lambda other: _in_scratch(engine, other, settings, resolver, clock)
+    return engine
+
+
+def _in_scratch(
+    engine: Engine, registry: Registry, settings: Settings, resolver: CallerResolver | None, clock: Clock | None
+) -> Engine:
+    """The same settings through the same door, so that nothing that holds here can be missing there."""
+    return open_engine(
         store="sqlite://",
         policies=engine.policies.sources(),
         tools=(),
-        registry=other,
-        interceptors=services.interceptors,
+        registry=registry,
+        interceptors=engine.services.interceptors,
         settings=dataclasses.replace(settings, keys=None, anchor=None),
         resolver=resolver,
         clock=clock,
     )
-    return engine
 
 
 def open_project(
