@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Parameter,
         ParameterSchema,
         Retry,
+        Sample,
         StillUnknown,
         Tool,
         ToolSpec,
@@ -87,8 +88,8 @@ _HOME = {
     "secrets": ("Secret",),
     "settings": ("Settings", "read_project"),
     "spec": (
-        "Definition", "Done", "Injected", "NotDone", "Parameter", "ParameterSchema", "Retry", "StillUnknown", "Tool",
-        "ToolSpec", "bind_tool", "raw_tool", "tool",
+        "Definition", "Done", "Injected", "NotDone", "Parameter", "ParameterSchema", "Retry", "Sample", "StillUnknown",
+        "Tool", "ToolSpec", "bind_tool", "raw_tool", "tool",
     ),
     "types": ("Attachment", "Caller", "Output", "Requirement"),
     "view": ("Filters", "Hidden", "ToolFilter", "ToolView", "ViewEntry"),
@@ -103,11 +104,11 @@ __all__ = [
     "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
     "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
     "PolicySource", "Proposed", "Rate", "Registry", "RegistryError", "Replay", "Requirement", "Retry", "Rewrite",
-    "RowResult", "RunEvent", "RunInfo", "RunStep", "Secret", "Settings", "Shadow", "ShadowReport", "SpecError",
-    "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError",
-    "ToolFilter", "ToolResult", "ToolSpec", "ToolView", "Unavailable", "UserMessage", "ViewEntry", "Withhold",
-    "bind_tool", "export", "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows", "raw_tool",
-    "read_project", "replay_policies", "run", "shadow_report", "tool",
+    "RowResult", "RunEvent", "RunInfo", "RunStep", "Sample", "Secret", "Settings", "Shadow", "ShadowReport",
+    "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage", "Tool", "ToolCall",
+    "ToolError", "ToolFilter", "ToolResult", "ToolSpec", "ToolView", "Unavailable", "UserMessage", "ViewEntry",
+    "Withhold", "bind_tool", "export", "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows",
+    "raw_tool", "read_project", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

@@ -120,7 +120,8 @@ class RegistryError(SurehandError):
     """A change of the registry is refused.
 
     Attributes:
-        code: `name_empty`, `handler_missing`, `duplicate`, `not_found`, `in_use`, `alias_taken`, `not_attached`.
+        code: `name_empty`, `handler_missing`, `duplicate`, `not_found`, `in_use`, `alias_taken`, `not_attached`,
+            `checks_failed`, `moved`.
         operation: The public method that refused, such as `register`.
     """
 

@@ -14,6 +14,7 @@ from .errors import ConfigError
 from .limits import Budget, Limits, Quotas, Rate
 from .limits.declared import read_limit
 from .notify import NotifySettings
+from .release.review_limits import ReviewLimits
 from .types import BUILTIN_ROLES, SELF, Caller, group_names
 from .view import FILTER_TABLES, Filters, read_filters
 
@@ -71,6 +72,8 @@ class Settings:
     """How much may be done; see `Budget`."""
     rates: tuple[Rate, ...] = ()
     """How fast; see `Rate`."""
+    review: ReviewLimits = field(default_factory=ReviewLimits)
+    """From when on `surehand tools review` tells a tool."""
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
 
@@ -80,7 +83,8 @@ class Settings:
         for name, known in _CHOICES.items():
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} must be {' or '.join(map(repr, known))}, not {shown(getattr(self, name))}")
-        for name, kind in (("limits", Limits), ("notify", NotifySettings), ("filters", Filters)):
+        parts = (("limits", Limits), ("notify", NotifySettings), ("filters", Filters), ("review", ReviewLimits))
+        for name, kind in parts:
             if not isinstance(getattr(self, name), kind):
                 raise ConfigError(f"{name} must be {kind.__name__}(...), not {shown(getattr(self, name))}")
         for name, kind in (("budgets", Budget), ("rates", Rate)):
@@ -169,7 +173,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _settings(data: dict[str, Any]) -> Settings:
     values = dict(data)
-    tables = {name: _table(values.pop(name, {}), name) for name in ("tenants", "limits", "callers", "audit", "notify")}
+    parts = ("tenants", "limits", "callers", "audit", "notify", "review")
+    tables = {name: _table(values.pop(name, {}), name) for name in parts}
     filters = {name: values.pop(name) for name in FILTER_TABLES if name in values}
     known = {*tables, *FILTER_TABLES, *(one.name for one in fields(Settings))} - {"read_only_records", "filters"}
     for name in values:
@@ -189,6 +194,8 @@ def _settings(data: dict[str, Any]) -> Settings:
     values["filters"] = read_filters(filters)
     for name, kind in (("budgets", Budget), ("rates", Rate)):
         values[name] = _limits(values.get(name, []), name, kind)
+    _check_names(tables["review"], ReviewLimits, "review")
+    values["review"] = ReviewLimits(**tables["review"])
     values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
     values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)

@@ -64,8 +64,10 @@ def test_stages_and_a_second_person(operated: Project) -> None:
     assert (shown["stage"], shown["notice"]) == ("deprecated", "deprecated; use transfer")
     row = operated.run("tools", "history", "pay", "--as", "olga").out.splitlines()[0].split("\t")
     assert row[1:6] == ["acme/olga, with otto", "deprecate", version, "active", "deprecated"]
-    assert operated.run("tools", "promote", version, "--to", "canary", "--as", "olga").code == 1
-    again = operated.json("tools", "promote", version, "--to", "active", "--as", "olga", code=3)
+    assert operated.run("tools", "promote", version, "--to", "canary", "--unchecked", "--as", "olga").code == 1
+    unfit = operated.run("tools", "promote", version, "--to", "active", "--as", "olga")
+    assert (unfit.code, "is not fit for 'active'" in unfit.err, "  - owner: " in unfit.err) == (1, True, True)
+    again = operated.json("tools", "promote", version, "--to", "active", "--unchecked", "--as", "olga", code=3)
     assert operated.json("changes", "reject", again["change_id"], "--as", "otto")["status"] == "rejected"
     assert operated.run("tools", "disable", version, "--as", "olga").out == f"{version} is disabled\n"
 

@@ -103,7 +103,6 @@ CONTRACT: dict[str, Any] = {
     "idempotency": "irreversible",
     "owner": "team",
     "tags": ["x"],
-    "stage": "draft",
     "source": "mcp",
     "injected": {"t": "tenant"},
 }
@@ -115,6 +114,10 @@ def test_the_contract_hash_covers(name: str) -> None:
     other = spec(**{name: CONTRACT[name]})
     assert other.contract_hash != spec().contract_hash
     assert other.binding_hash == spec().binding_hash
+
+
+def test_a_version_keeps_its_contract_through_its_stages() -> None:
+    assert spec(stage="draft").contract_hash == spec().contract_hash
 
 
 @pytest.mark.parametrize("name", BINDING)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +14,7 @@ from .printer import local_time, utc_time
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..engine import ControlRecord
+    from ..engine import ControlRecord, Engine, Outcome
 
 Version = Annotated[str, typer.Argument(metavar="NAME@VERSION", help="The version.")]
 
@@ -26,19 +27,33 @@ def promote(
         str, typer.Option("--rollback", metavar="VERSION", help="The version that takes over if this one fails.")
     ] = "",
     reason: Reason = "",
+    samples: Annotated[
+        Path | None, typer.Option("--samples", metavar="FILE", help="More sample calls for the release checks.")
+    ] = None,
+    expect: Annotated[
+        str, typer.Option("--expect", metavar="HASH", help="Promote only what was read: of `tools check` or `diff`.")
+    ] = "",
+    unchecked: Annotated[
+        bool, typer.Option("--unchecked", help="Make no release checks; the history says so.")
+    ] = False,
 ) -> int:
     """Move a version to another stage: draft, test, canary, active, deprecated, disabled; a step at a time."""
     session = Session(ctx.obj)
-    by = session.caller
+    by, callers = session.caller, session.settings.callers
     name, number = _parts(version)
-    stage = cast("Any", to)
-    return told(
-        session,
-        session.run(
-            lambda engine: engine.control.promote(name, number, to=stage, rollback=rollback, by=by, reason=reason)
-        ),
-        f"is at {to}",
-    )
+    move: Any = {"to": to, "rollback": rollback, "by": by, "reason": reason}
+
+    async def work(engine: Engine) -> Outcome:
+        from ..release import CheckedControl, read_samples
+
+        if unchecked:
+            move["reason"] = f"unchecked{f': {reason}' if reason else ''}"
+            return await engine.control.promote(name, number, **move)
+        more = {} if samples is None else {name: read_samples(samples, name, number, callers=callers)}
+        checked = CheckedControl(engine, engine.control, samples=more)
+        return await checked.promote(name, number, **move, expect=expect)
+
+    return told(session, session.run(work), f"is at {to}")
 
 
 def disable(ctx: typer.Context, version: Version, reason: Reason = "by hand") -> int:

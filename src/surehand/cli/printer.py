@@ -35,6 +35,9 @@ STYLES: dict[str, Style] = {
     "rejected": "red",
     "stale": "red",
     "expired": "red",
+    "pass": "green",
+    "warn": "yellow",
+    "fail": "red",
 }
 """The colour of a state."""
 

@@ -14,6 +14,7 @@ from .health import health
 from .lifecycle import alias, canary, deprecate, disable, history, promote
 from .lint import lint
 from .printer import Printer
+from .release import check, diff, review
 from .session import Session
 from .why import why
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Show what a caller may call and what a tool promises; move versions.")
 for _command in (why, lint, health, promote, disable, deprecate, canary, alias, history):
     app.command(_command.__name__)(_command)
+
+app.command("check")(check)
+app.command("diff")(diff)
+app.command("review")(review)
 
 
 @app.command("list")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from ..engine import Engine, PolicyLoader
 from ..limits import Limits
-from ..notify import Notifier, channels_of
+from ..notify import Notifier, NotifySettings, channels_of
 from ..pipeline import Interceptor, Recorder, ResultCache, Services, new_id
 from ..policy import Policies, PolicySource
 from ..ports import AsStored, CallerResolver, Clock, Store, SystemClock
@@ -66,8 +67,7 @@ def open_engine(
     around = load_interceptors(settings.interceptors, here) if interceptors is None else as_interceptors(interceptors)
     for tool in load_tools(settings.tools, here) if tools is None else as_tools(tools):
         registry.register(tool)
-    complete = partial(offer_search, most=settings.limits.view_tools)
-    complete(registry)
+    (complete := partial(offer_search, most=settings.limits.view_tools))(registry)
     check_tool_names(settings, registry.catalog)
     load = policy_loader(settings.policies if policies is None else policies, settings)
     world = World(registry.catalog, load(registry.catalog), settings.filters)
@@ -84,7 +84,25 @@ def open_engine(
     services.interceptors.extend(around)
     check_catalog(registry.catalog, settings.quotas)
     _apply(services, settings)
-    return Engine(services, registry, load, anchor, complete)
+    engine = Engine(services, registry, load, anchor, complete)
+    engine.in_scratch = partial(_in_scratch, engine, settings, resolver, clock)
+    return engine
+
+
+def _in_scratch(
+    engine: Engine, settings: Settings, resolver: CallerResolver | None, clock: Clock | None, registry: Registry
+) -> Engine:
+    """The same settings through the same door: nothing that holds here can be missing there. It tells nobody."""
+    return open_engine(
+        store="sqlite://",
+        policies=engine.policies.sources(),
+        tools=(),
+        registry=registry,
+        interceptors=engine.services.interceptors,
+        settings=dataclasses.replace(settings, keys=None, anchor=None, notify=NotifySettings()),
+        resolver=resolver,
+        clock=clock,
+    )
 
 
 def open_project(

@@ -60,6 +60,7 @@ class Engine:
         artifacts: Parts of results that are kept beside them.
         limits: What is used of budgets and rates, and how tools are.
         sync: The same for code without an event loop.
+        in_scratch: Makes an engine of other tools that is like this one and leaves no trace: its store is in memory.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Engine:
         self.limits = LimitsInUse(services)
         self.runs = Runs(services, self)
         self.sync = SyncEngine(self)
+        self.in_scratch: Callable[[Registry], Engine] | None = None
         self._s = services
         self._worlds = Worlds(services, registry, load, complete)
         self._plane = Plane(services, self._worlds)
@@ -340,6 +342,11 @@ class Engine:
         return lambda: self._s.sinks.remove(sink)
 
     @property
+    def has_listeners(self) -> bool:
+        """Whether anything besides the engine itself is told its events."""
+        return any(sink not in (self._wake, self._watch.see) for sink in self._s.sinks)
+
+    @property
     def policies(self) -> Policies:
         """The policies in force."""
         return self._now().policies
@@ -348,8 +355,6 @@ class Engine:
     def services(self) -> Services:
         """What the stages work with, for those who build on the engine."""
         return self._s
-
-    # -- inside ---------------------------------------------------------------------------------------
 
     def _now(self) -> World:
         if not self._open:

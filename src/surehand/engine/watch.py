@@ -25,13 +25,14 @@ class Watch:
         self._plane = plane
         self._trials: dict[tuple[str, str], Trial] = {}
         self._halting: set[asyncio.Task[None]] = set()
-        services.sinks.append(self._see)
+        services.sinks.append(self.see)
 
     async def drain(self) -> None:
         """Waits for halts that are on their way."""
         await asyncio.gather(*self._halting)
 
-    def _see(self, event: Event) -> None:
+    def see(self, event: Event) -> None:
+        """Counts a call that has ended."""
         catalog = self._s.world.catalog
         if event.kind != "call.finished" or not catalog.canaries or event.data.get("replayed"):
             return

@@ -6,12 +6,14 @@ from .fields import SpecFields, ToolFields
 from .function import tool
 from .hashes import canonical_json, content_hash
 from .injected import DATA_SOURCES, RUNTIME_SOURCES, Injected
+from .sample import Sample, SampleKind
 from .tool_spec import (
     FROM_CACHE,
     Check,
     Done,
     Evidence,
     Handler,
+    HealthCheck,
     NotDone,
     Retry,
     StatusCheck,
@@ -29,11 +31,14 @@ __all__ = [
     "Done",
     "Evidence",
     "Handler",
+    "HealthCheck",
     "Injected",
     "NotDone",
     "Parameter",
     "ParameterSchema",
     "Retry",
+    "Sample",
+    "SampleKind",
     "SpecFields",
     "StatusCheck",
     "StillUnknown",

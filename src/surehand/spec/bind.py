@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..errors import SpecError
-from .tool_spec import Check, Handler, Preview, StatusCheck, Tool, ToolSpec, is_async
+from .sample import Sample
+from .tool_spec import Check, Handler, HealthCheck, Preview, StatusCheck, Tool, ToolSpec, is_async
 
 
 def raw_tool(
@@ -19,6 +20,8 @@ def raw_tool(
     check: Check | None = None,
     preview: Preview | None = None,
     undo: Handler | None = None,
+    health_check: HealthCheck | None = None,
+    samples: Sequence[Sample] = (),
 ) -> Tool:
     """A tool whose handler takes `(context, json)`, a `CallContext` and the final arguments as JSON, and returns text.
 
@@ -27,7 +30,8 @@ def raw_tool(
     """
     _require_spec(spec)
     _require_parameters(spec, handler, ["context", "json"], keywords=False)
-    return _tool(spec, handler, raw=True, status_check=status_check, check=check, preview=preview, undo=undo)
+    bound = {"status_check": status_check, "check": check, "preview": preview, "undo": undo}
+    return _tool(spec, handler, raw=True, **bound, health_check=health_check, samples=samples)
 
 
 def bind_tool(
@@ -38,6 +42,8 @@ def bind_tool(
     check: Check | None = None,
     preview: Preview | None = None,
     undo: Handler | None = None,
+    health_check: HealthCheck | None = None,
+    samples: Sequence[Sample] = (),
 ) -> Tool:
     """A tool whose handler takes the validated arguments by keyword, as plain JSON values, and the injected ones.
 
@@ -46,7 +52,8 @@ def bind_tool(
     """
     _require_spec(spec)
     _require_parameters(spec, handler, [*spec.parameters.get("properties", {}), *spec.injected], keywords=True)
-    return _tool(spec, handler, raw=False, status_check=status_check, check=check, preview=preview, undo=undo)
+    bound = {"status_check": status_check, "check": check, "preview": preview, "undo": undo}
+    return _tool(spec, handler, raw=False, **bound, health_check=health_check, samples=samples)
 
 
 def require_runner(spec: ToolSpec, handler: Handler) -> None:

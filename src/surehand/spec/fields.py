@@ -7,7 +7,8 @@ from typing import Any, TypedDict
 
 from ..types import Idempotency, Risk, Stage
 from .rules import check_names
-from .tool_spec import Check, Handler, Preview, Retry, RetryKind, RunnerName, StatusCheck
+from .sample import Sample
+from .tool_spec import Check, Handler, HealthCheck, Preview, Retry, RetryKind, RunnerName, StatusCheck
 
 
 class ContractFields(TypedDict, total=False):
@@ -55,6 +56,8 @@ class ToolFields(ContractFields, total=False):
     check: Check | None
     preview: Preview | None
     undo: Handler | None
+    health_check: HealthCheck | None
+    samples: Sequence[Sample]
 
 
 def contract_values(where: str, fields: Mapping[str, Any], kind: type) -> dict[str, Any]:

@@ -74,7 +74,8 @@ def _make(function: Handler, fields: Mapping[str, Any], scope: Mapping[str, Any]
             )
     arguments = derive_arguments(name, parameters)
     output = derive_output(name, hints.get("return", Any))
-    bound = {key: values.pop(key, None) for key in ("status_check", "check", "preview", "undo")}
+    bound = {key: values.pop(key, None) for key in ("status_check", "check", "preview", "undo", "health_check")}
+    samples = values.pop("samples", ())
     values.setdefault("description", description)
     spec = ToolSpec(
         name=name,
@@ -86,7 +87,14 @@ def _make(function: Handler, fields: Mapping[str, Any], scope: Mapping[str, Any]
     )
     require_runner(spec, function)
     return Tool(
-        spec=spec, handler=function, bind=arguments.bind, canonical=arguments.canonical, dump=output.dump, **bound
+        spec=spec,
+        handler=function,
+        bind=arguments.bind,
+        canonical=arguments.canonical,
+        dump=output.dump,
+        **bound,
+        samples=samples,
+        declared=frozenset(fields),
     )
 
 

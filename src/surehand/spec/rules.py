@@ -69,6 +69,18 @@ def instance_of(kind: type | tuple[type, ...], must: str) -> Rule:
     return lambda value: None if isinstance(value, kind) else _not(must, value)
 
 
+def all_of(kind: type, must: str) -> Rule:
+    """A list of instances of a class."""
+
+    def rule(value: object) -> str | None:
+        items = cast("list[object]", value) if isinstance(value, list | tuple) else [None]
+        return (
+            None if all(isinstance(item, kind) for item in items) else _not(f"a list of {must}", cast("object", value))
+        )
+
+    return rule
+
+
 def optional(rule: Rule) -> Rule:
     """What the rule says, or nothing."""
     return lambda value: None if value is None else rule(value)

@@ -18,6 +18,7 @@ from . import rules
 from .hashes import content_hash
 from .injected import DATA_SOURCES, RUNTIME_SOURCES
 from .rules import Rule, check_fields
+from .sample import Sample
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.\-]{0,127}")
 """Names that are kept. Each provider's own narrower rule is met when tools are exported."""
@@ -258,6 +259,8 @@ Check: TypeAlias = Callable[[dict[str, Any]], Awaitable[None] | None]
 """`check(arguments)`: business rules over all final arguments; raises `BusinessError` to refuse."""
 Preview: TypeAlias = Callable[[dict[str, Any]], Any]
 """`preview(arguments)`: what a call with these final arguments would do, as text or a JSON value; it only reads."""
+HealthCheck: TypeAlias = Callable[[], object]
+"""`health_check()`, sync or async: whether what the tool depends on can be used now. `False` or a raise is no."""
 Handler: TypeAlias = Callable[..., Any]
 
 
@@ -297,12 +300,18 @@ class Tool:
     """Shown to the people who are asked."""
     undo: Handler | None = None
     """Declared with the contract; run by the operator's tools."""
+    health_check: HealthCheck | None = None
+    samples: tuple[Sample, ...] = ()
+    """Calls with what must come of them, for release checks."""
+    declared: frozenset[str] | None = None
+    """Names of the fields that its author wrote, as far as that is known: the others have their defaults."""
     is_async: bool = field(init=False, repr=False, compare=False)
     """Whether the handler belongs in the event loop, so far as its definition tells."""
 
     def __post_init__(self) -> None:
         named: object = getattr(self.spec, "name", None)
         check_fields(f"tool {named!r:.200}", self, _TOOL)
+        object.__setattr__(self, "samples", tuple(self.samples))
         if (self.bind is None) is not (self.canonical is None):
             raise SpecError(f"tool {self.spec.name!r}: bind and canonical come together")
         object.__setattr__(self, "is_async", is_async(self.handler))
@@ -334,6 +343,7 @@ _TOOL: Final[Mapping[str, Rule]] = {
     "raw": rules.flag,
     **{
         name: rules.optional(rules.function)
-        for name in ("bind", "canonical", "dump", "status_check", "check", "preview", "undo")
+        for name in ("bind", "canonical", "dump", "status_check", "check", "preview", "undo", "health_check")
     },
+    "samples": rules.all_of(Sample, "Sample, such as sh.Sample(kind='good', arguments={...})"),
 }
