@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .agent import AnthropicModel, Bounds, ModelFailure, OpenAIModel, RunEvent, parse_model, run
     from .approval import Approval
-    from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
+    from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult, Tools
     from .compose import open_engine, open_project
     from .engine import Engine, Pending, RunInfo
     from .errors import (
@@ -63,7 +63,7 @@ __version__ = "0.1.0"
 _HOME = {
     "agent": ("AnthropicModel", "Bounds", "ModelFailure", "OpenAIModel", "RunEvent", "parse_model", "run"),
     "approval": ("Approval",),
-    "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
+    "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult", "Tools"),
     "compose": ("open_engine", "open_project"),
     "engine": ("Engine", "Pending", "RunInfo"),
     "errors": (
@@ -99,7 +99,7 @@ __all__ = [
     "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
     "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunEvent", "RunInfo",
     "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
-    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Unavailable",
+    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Tools", "Unavailable",
     "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model",
     "raw_tool", "read_project", "run", "tool",
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -81,6 +81,36 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """For people: the tool's display text, filled in."""
 
 
+class Tools(Protocol):
+    """The tools that a handler may call: those of its contract's `calls`, for the same person, through the engine."""
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        version: str | None = None,
+        roles: Iterable[str] | None = None,
+        scopes: Iterable[str] | None = None,
+    ) -> ToolResult:
+        """One call, through the whole pipeline; gives a result whatever happens to it, as `Engine.call` does.
+
+        A call that a person is asked about gives `pending` and goes on without the handler when it is resumed. The
+        n-th call of a handler is the same effect whenever the handler runs again for the same call.
+
+        Args:
+            name: Of the tool.
+            arguments: By name, as JSON values.
+            version: A pinned version; `None` takes the one that the run sees, or the current one.
+            roles: Those of the caller's roles that the call may use; `None` for all.
+            scopes: Likewise.
+
+        Raises:
+            ConfigError: The handler has ended, or `roles` or `scopes` has one that the caller has not.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallContext:
     """What a handler may be told: the first argument of a raw handler, the source of runtime injections."""
@@ -94,6 +124,8 @@ class CallContext:
     progress: Callable[[str], None]
     """Tells people how far a long call is; thread-safe."""
     logger: logging.LoggerAdapter[logging.Logger]
+    tools: Tools
+    """Calls other tools; see `calls` of the contract."""
 
     @property
     def tenant(self) -> str:

@@ -31,6 +31,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str = ""
     position: int = 0
     """Of the call in its turn, if it belongs to a run."""
+    parent_call_id: str = ""
+    """The call whose handler made this one, if one did."""
     data: dict[str, Any] = {}
 
 

@@ -52,6 +52,10 @@ class Limits:
     """Records of read-only calls that may be on their way to the disk."""
     wait_s: float = 30.0
     """How long `resume` waits for the result of another process that runs the call."""
+    call_depth: int = 3
+    """How deep calls that tools make may nest; the model's own call is not counted."""
+    nested_calls: int = 50
+    """Calls that tools may make for one call of the model's, directly or through each other."""
 
     @cached_property
     def arguments(self) -> ArgumentLimits:

@@ -96,6 +96,28 @@ class Caller:
             self.tenant, self.id, self.roles, self.scopes, self.agent, self.environment, self.run_state,
         )  # fmt: skip
 
+    def narrowed(self, *, roles: Iterable[str] | None = None, scopes: Iterable[str] | None = None) -> Caller:
+        """The same person with some of the roles and scopes; `None` keeps all.
+
+        Raises:
+            ConfigError: One of them is not the caller's.
+        """
+        kept: dict[str, tuple[str, ...]] = {}
+        for field, own, given in (("roles", self.roles, roles), ("scopes", self.scopes, scopes)):
+            kept[field] = own if given is None else _names(field, given)
+            wider = sorted(set(kept[field]) - set(own))
+            if wider:
+                raise ConfigError(f"caller: {field} may only be narrowed; {self.id} does not have {', '.join(wider)}")
+        return Caller(
+            id=self.id,
+            tenant=self.tenant,
+            agent=self.agent,
+            environment=self.environment,
+            run_state=self.run_state,
+            roles=kept["roles"],
+            scopes=kept["scopes"],
+        )
+
     def same_person(self, other: Caller) -> bool:
         """Whether both are the same user of the same tenant."""
         return self.tenant == other.tenant and self.id == other.id

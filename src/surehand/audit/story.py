@@ -5,6 +5,7 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     name, version, contract_hash, binding_hash   which tool
     view_digest                    what the caller could see
     tool_call_id, step_index, position           where in the run
+    parent_call_id, depth          whose handler made it; child_call_id, child_name, child_status: what its own made
     caller {id, agent, environment}              on whose behalf
     arguments, args_hash           redacted summary; keyed hash
     coercions                      values that validation changed, one entry each
@@ -133,7 +134,7 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
 
 _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied", "call.recovered": "unknown"}
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
-_BESIDE = frozenset({"call.replayed", "call.late"})
+_BESIDE = frozenset({"call.replayed", "call.late", "call.nested"})
 """Told, but they do not move the call: what they say is not what the call was."""
 _OF_THE_CALLER = frozenset(
     {"caller", "view_digest", "tool_call_id", "step_index", "position", "arguments", "decision", "policy_set"}
@@ -241,6 +242,9 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
             return f"the handler came back after its deadline{ended}"
         case "call.resolved":
             return _settled(said) + ended
+        case "call.nested":
+            child = f"{_text(said, 'child_name') or 'a tool'} ({_text(said, 'child_call_id') or '?'})"
+            return f"its handler called {child}: {_text(said, 'child_status') or '?'}"
         case "call.recovered":
             why = _text(said, "evidence")
             return f"the process that ran it was found dead{f' ({why})' if why else ''}{ended}"

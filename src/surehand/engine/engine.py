@@ -16,6 +16,7 @@ from ..call import RunStep, ToolCall, ToolResult
 from ..errors import ConfigError, NotFoundError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
+from ..pipeline.faults import fault
 from ..policy import Policies
 from ..registry import Catalog, Registry
 from ..runners import Gate
@@ -23,7 +24,6 @@ from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
 from .closing import check_keys, hold_what_still_runs, settled
-from .faults import fault
 from .maintenance import Maintenance
 from .records import Artifacts, Audit
 from .resume import Resumption
@@ -70,6 +70,8 @@ class Engine:
         self._pid = 0
         self._changed = asyncio.Event()
         services.sinks.append(self._wake)
+        services.refresh = self._worlds.now
+        services.mark_used = registry.mark_used
         registry.attach(self._list_allowed)
 
     async def __aenter__(self) -> Self:
@@ -175,12 +177,9 @@ class Engine:
             view=view,
         )
         try:
-            result = await perform(passage, self._s)
+            return await perform(passage, self._s)
         except Exception as error:
             return await fault(passage, self._s, error)
-        if passage.entry is not None and passage.spec.stage == "draft":
-            self.registry.mark_used(passage.spec.name, passage.spec.version)
-        return result
 
     async def call_many(
         self, calls: Sequence[ToolCall], caller: Caller, *, run: RunStep | None = None, view: ToolView | None = None

@@ -19,7 +19,8 @@ _ROUNDS = 3
 
 async def claim(p: Passage, s: Services) -> Stop | None:
     """Fills `record` with a call that is ours to run now, or stops: pending, a replay, or refused."""
-    parts = effect_key(p.spec, p.final, p.caller, idempotency_key=p.given_key, run=p.run)
+    parent = None if p.parent is None else (p.parent.key, p.parent.position)
+    parts = effect_key(p.spec, p.final, p.caller, idempotency_key=p.given_key, run=p.run, parent=parent)
     if parts is None and not p.spec.repeatable:
         return p.refuse(
             "POLICY_DENIED",
@@ -61,9 +62,9 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         call_id=call_id,
         tenant=p.caller.tenant,
         caller=p.caller,
-        run_id=None if p.run is None else p.run.run_id,
+        run_id=p.run_id,
         step_index=None if p.run is None else p.run.turn,
-        position=None if p.run is None else p.run.position,
+        position=_position(p),
         tool_call_id=storable(p.call.id),
         name=p.spec.name,
         version=p.spec.version,
@@ -93,6 +94,8 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         attempt=0 if approval else 1,
         created_us=now_us,
         started_us=None if approval else now_us,
+        parent_call_id=None if p.parent is None else p.parent.call_id,
+        depth=None if p.parent is None else p.parent.depth,
     )
     p.record = record
     p.started_us = record.started_us
@@ -101,6 +104,12 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
     )
     p.record = None
     return Claim(record=record, approval=approval, audit=(row,), now_us=now_us)
+
+
+def _position(p: Passage) -> int | None:
+    if p.run is not None:
+        return p.run.position
+    return None if p.parent is None else p.parent.position
 
 
 def pending(record: CallRecord) -> Stop:

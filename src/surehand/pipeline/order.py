@@ -47,7 +47,7 @@ async def perform(p: Passage, s: Services) -> ToolResult:
     stop = await _prepare(p, s)
     if stop is None and p.spec.read_only and isinstance(p.decision, Allow):
         try:
-            await execute(p, s)
+            await execute(p, s, perform)
             return await shape(p, s, None)
         except asyncio.CancelledError:
             note_cancelled(p, s)
@@ -98,7 +98,7 @@ def _passing(p: Passage, s: Services) -> Generator[None]:
 async def _run(p: Passage, s: Services) -> Stop | None:
     """From here on the call is ours and running: whatever happens, it is settled."""
     try:
-        await execute(p, s)
+        await execute(p, s, perform)
     except asyncio.CancelledError as error:
         p.outcome = fault(p, s, error)
         await asyncio.shield(settle(p, s))

@@ -19,6 +19,7 @@ from ..schema import Coercion
 from ..spec import ToolSpec
 from ..types import Caller, Requirement
 from ..view import ToolView, World
+from .parent import Parent
 
 if TYPE_CHECKING:
     from .interceptor import Interceptor
@@ -60,6 +61,10 @@ class Passage:
     """The idempotency key that the application passed."""
     view: ToolView | None = None
     """What the model was shown: nothing else is found, and its versions are meant."""
+    parent: Parent | None = None
+    """The call whose handler made this one; `None` for a call of a model's or an application's."""
+    not_after: float | None = None
+    """When the parent's handler must have ended, on the clock of `time.monotonic()`."""
 
     # 1 resolve
     entry: Entry | None = None
@@ -96,6 +101,13 @@ class Passage:
     """Done when the caller gave up."""
     context: CallContext | None = None
     outcome: Outcome | None = None
+
+    @property
+    def run_id(self) -> str | None:
+        """The run that the call, or the one whose handler made it, belongs to."""
+        if self.run is not None:
+            return self.run.run_id
+        return None if self.parent is None else self.parent.run_id
 
     @property
     def view_digest(self) -> str:

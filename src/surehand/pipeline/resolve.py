@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 
 from ..policy import Deny
+from ..spec import ToolSpec
 from .events import tell
+from .parent import Parent
 from .passage import Passage, Stop
 from .services import Services
 
@@ -26,9 +28,39 @@ def resolve(p: Passage, s: Services) -> Stop | None:
     entry = p.world.catalog.resolve(name, wanted)
     if entry is None or isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny):
         return _not_found(p)
+    if p.parent is not None and p.parent.calls is not None:
+        stop = _beyond(p, p.parent, entry.tool.spec, s)
+        if stop is not None:
+            return stop
     p.entry = entry
+    if entry.tool.spec.stage == "draft":
+        s.mark_used(entry.tool.spec.name, entry.tool.spec.version)
     tell(p, s, "call.proposed", version=entry.tool.spec.version)
     return None
+
+
+def _beyond(p: Passage, parent: Parent, spec: ToolSpec, s: Services) -> Stop | None:
+    """Why the handler of another tool may not make this call, if it may not."""
+    above = parent.above[-1]
+    if parent.calls is not None and spec.name not in parent.calls:
+        return _not_found(p)
+    if parent.read_only and not spec.read_only:
+        why = f"`{above}` is read-only, so it calls no tool that is not"
+        return p.refuse("POLICY_DENIED", f"`{spec.name}` was not called: {why}.", status="denied")
+    if spec.sequential and spec.name in parent.above:
+        why = f"two calls of `{spec.name}` never overlap, and one is running above this one"
+        return p.refuse("POLICY_DENIED", f"`{spec.name}` was not called: {why}.", status="denied")
+    if parent.depth > s.limits.call_depth:
+        return _too_much(p, spec, f"calls nest {s.limits.call_depth} deep at most")
+    if parent.budget is not None:
+        if parent.budget.left <= 0:
+            return _too_much(p, spec, f"tools make {s.limits.nested_calls} calls for one call at most")
+        parent.budget.left -= 1
+    return None
+
+
+def _too_much(p: Passage, spec: ToolSpec, why: str) -> Stop:
+    return p.refuse("BUDGET_EXCEEDED", f"`{spec.name}` was not called: {why}.")
 
 
 def _may_call(p: Passage, name: str) -> bool:
@@ -41,6 +73,8 @@ def _may_call(p: Passage, name: str) -> bool:
 def _not_found(p: Passage) -> Stop:
     view = p.view or p.world.view(p.caller, now_us=p.began_us)
     names = [name for name in view.names if p.view is None or _may_call(p, name)]
+    if p.parent is not None and p.parent.calls is not None:
+        names = [name for name in names if name in p.parent.calls]
     close = difflib.get_close_matches(p.call.name, names, n=1)
     hint = f" Did you mean `{close[0]}`?" if close else ""
     listed = ", ".join(f"`{name}`" for name in names[:_NAMES_SHOWN]) or "none"

@@ -89,6 +89,10 @@ class Services:
     """Likewise the ends and releases of runs, by tenant and run id: while this engine lives, nobody else takes them."""
     read_only_records: Literal["after", "before"] = "after"
     """Whether the record of a read-only call is durable before its result is returned."""
+    refresh: Callable[[], World] | None = None
+    """Gives the world as it is now, for the calls that handlers make; set by the engine."""
+    mark_used: Callable[[str, str], None] = lambda name, version: None
+    """Told that a call refers to a draft of this name and version."""
 
     @property
     def lease_us(self) -> int:
@@ -127,6 +131,10 @@ class Services:
             position=position,
             data=data,
         )
+        self.publish(event)
+
+    def publish(self, event: Event) -> None:
+        """Tells all sinks; one that fails never harms the call."""
         for sink in self.sinks:
             _tell(sink, event)
 

@@ -48,12 +48,17 @@ def _settlement(p: Passage, s: Services, outcome: Outcome) -> Move:
         outcome=_sealed(p, s, outcome),
         error_code=code,
         finished_us=now_us,
-        key_expires_us=now_us + int(p.spec.key_retention_s * 1_000_000) if settled == "ok" else None,
+        key_expires_us=now_us + int(_retention_s(p) * 1_000_000) if settled == "ok" else None,
         release_key=settled in ("error", "cancelled"),
         audit=(
             trace(p, s, "call.settled", status=settled, attempt=outcome.attempt, finished_us=now_us, error_code=code),
         ),
     )
+
+
+def _retention_s(p: Passage) -> float:
+    above_s = p.spec.key_retention_s if p.parent is None else p.parent.key_retention_s
+    return min(p.spec.key_retention_s, above_s)
 
 
 def _sealed(p: Passage, s: Services, outcome: Outcome) -> bytes:

@@ -12,6 +12,7 @@ from ..ledger import CallRecord
 from ..normalize import failures
 from ..types import Caller
 from ..view import World
+from .parent import Parent
 from .passage import Passage, Stop
 from .services import Services
 from .shape import shape
@@ -26,8 +27,15 @@ def own_caller(s: Services, record: CallRecord) -> Caller:
 def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World) -> Passage:
     """A passage for a call of the ledger, as far as stage 1."""
     stored = stored_arguments(s, record)
-    run = None
-    if record.run_id is not None:
+    run = parent = None
+    if record.parent_call_id is not None:
+        parent = Parent(
+            call_id=record.parent_call_id,
+            depth=record.depth or 1,
+            position=record.position or 0,
+            run_id=record.run_id,
+        )
+    elif record.run_id is not None:
         run = RunStep(run_id=record.run_id, turn=record.step_index or 0, position=record.position or 0)
     return Passage(
         call=ToolCall(id=record.tool_call_id, name=record.name, version=record.version, arguments=stored.written),
@@ -36,6 +44,7 @@ def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World
         world=world,
         began_us=s.clock.now_us(),
         run=run,
+        parent=parent,
         record=record,
         idempotency_key=stored.idempotency_key,
         args_hash=record.args_hash,

@@ -42,6 +42,8 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
         "caller": caller_facts(p.caller),
         "step_index": None if p.run is None else p.run.turn,
         "position": None if p.run is None else p.run.position,
+        "parent_call_id": None if p.parent is None else p.parent.call_id,
+        "depth": None if p.parent is None else p.parent.depth,
         "policy_set": p.world.policies.digest,
         "view_digest": p.view_digest,
         "started_us": p.started_us,
@@ -56,7 +58,7 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
             "attempt": p.record.attempt,
         }
     call_id = p.record.call_id if p.record is not None else p.call_id
-    return _row(s, kind, p.caller.tenant, call_id, None if p.run is None else p.run.run_id, {**known, **facts})
+    return _row(s, kind, p.caller.tenant, call_id, p.run_id, {**known, **facts})
 
 
 def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: str | None, **facts: Any) -> AuditRow:

@@ -30,6 +30,7 @@ class ContractFields(TypedDict, total=False):
     tags: Sequence[str]
     stage: Stage
     credential: str
+    calls: Sequence[str]
 
 
 class SpecFields(ContractFields, total=False):

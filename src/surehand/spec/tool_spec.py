@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import msgspec
 
@@ -99,6 +99,8 @@ class ToolSpec:
     """Whose credential the target is reached with; empty for none."""
     injected: Mapping[str, str] = field(default_factory=dict[str, str])
     """Argument name -> injection source, for arguments that the model may not know."""
+    calls: tuple[str, ...] = ()
+    """Names of the tools that its handler may call, through `CallContext.tools`."""
 
     def __post_init__(self) -> None:
         where = f"tool {self.name!r:.200}"
@@ -108,7 +110,7 @@ class ToolSpec:
                 raise SpecError(f"{where}: {name} must match {pattern.pattern}, which {getattr(self, name)!r} does not")
         if not self.description.strip():
             raise SpecError(f"{where}: description is empty; the model chooses a tool by it")
-        for name in ("permissions", "key", "tags"):
+        for name in ("permissions", "key", "tags", "calls"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("parameters", "output_schema", "injected"):
             object.__setattr__(self, name, _own(where, name, getattr(self, name)))
@@ -130,12 +132,18 @@ class ToolSpec:
         for argument in self.key:
             if argument not in properties and argument not in self.injected:
                 refuse(f"key names the argument {argument!r}, which it does not have")
+        for why in self._wrong_injections(cast("Mapping[str, Any]", properties)):
+            refuse(why)
+
+    def _wrong_injections(self, properties: Mapping[str, Any]) -> Iterator[str]:
         for argument, source in self.injected.items():
             wrong = _SOURCE(source)
             if wrong is not None:
-                refuse(f"the source of the injected argument {argument!r} must be {wrong}")
+                yield f"the source of the injected argument {argument!r} must be {wrong}"
             if argument in properties:
-                refuse(f"argument {argument!r} is injected, so it may not be in parameters")
+                yield f"argument {argument!r} is injected, so it may not be in parameters"
+            if source == "tools" and not self.calls:
+                yield "it is given 'tools' and may call none; name them, as in calls=['lookup']"
 
     @property
     def id(self) -> str:
@@ -168,6 +176,7 @@ class ToolSpec:
                 "stage": self.stage,
                 "source": self.source,
                 "injected": self.injected,
+                "calls": sorted(self.calls),
             }
         )
 
@@ -212,6 +221,7 @@ _SPEC: Final[Mapping[str, Rule]] = {
     "target": rules.text,
     "credential": rules.text,
     "injected": rules.mapping,
+    "calls": rules.names,
 }
 """Every field of `ToolSpec`; the tests see to that."""
 
