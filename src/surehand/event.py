@@ -14,6 +14,7 @@ EventKind = Literal[
     "call.started",
     "call.progress",
     "call.finished",
+    "call.undone",
     "approval.decided",
     "engine.problem",
 ]

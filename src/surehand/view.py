@@ -76,8 +76,13 @@ class World:
     policies: Policies
     _views: dict[Any, ToolView] = field(default_factory=dict[Any, ToolView])
 
-    def look(self, caller: Caller, entry: Entry, *, now_us: int) -> Decision:
-        """Whether one tool is listed for a caller: `Deny` hides it, `Ask` marks it. Guards every path."""
+    def look(self, caller: Caller, entry: Entry, *, now_us: int, undoing: bool = False) -> Decision:
+        """Whether one tool is listed for a caller: `Deny` hides it, `Ask` marks it. Guards every path.
+
+        With `undoing`, as it is for who takes a call back: what does that is listed for nobody else.
+        """
+        if bool(entry.tool.spec.undoes) is not undoing:
+            return Deny(policies=(), reasons=(f"it takes back calls of {entry.tool.spec.undoes or 'nothing'}",))
         if not entry.callable:
             return Deny(policies=(), reasons=("removed" if entry.removed else "disabled",))
         return self.policies.view(caller, entry.tool.spec, now_ns=now_us * 1000)

@@ -20,13 +20,14 @@ Kind = Literal[
     "call.recovered",
     "call.resolved",
     "call.nested",
+    "call.undone",
     "approval.decided",
     "approval.ended",
 ]
 """Which step: a question was asked, the intent before an effect, the raw outcome, the result as given, a call
 that never ran, a stored result given again, a completion after its deadline, the work of a dead process found,
-an unknown outcome settled by evidence, a call that the handler made; a person's answer, an approval that ended
-without one."""
+an unknown outcome settled by evidence, a call that the handler made, another call that took this one back; a
+person's answer, an approval that ended without one."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     name, version, contract_hash, binding_hash   which tool
     view_digest                    what the caller could see
     tool_call_id, step_index, position           where in the run
+    undoes, undo_call_id           which call it takes back; which one took it back
     parent_call_id, depth          whose handler made it; child_call_id, child_name, child_status: what its own made
     caller {id, agent, environment}              on whose behalf
     arguments, args_hash           redacted summary; keyed hash
@@ -134,7 +135,7 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
 
 _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused": "denied", "call.recovered": "unknown"}
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
-_BESIDE = frozenset({"call.replayed", "call.late", "call.nested"})
+_BESIDE = frozenset({"call.replayed", "call.late", "call.nested", "call.undone"})
 """Told, but they do not move the call: what they say is not what the call was."""
 _OF_THE_CALLER = frozenset(
     {"caller", "view_digest", "tool_call_id", "step_index", "position", "arguments", "decision", "policy_set"}
@@ -198,6 +199,8 @@ class _Told:
             return "the process that ran it died: the effect may or may not have happened"
         if self.died and self.status == "error" and not self.by_evidence:
             return "the process that ran it died; its contract says that repeating it does no harm"
+        if (undo := _text(self.facts, "undo_call_id")) and self.status == "ok":
+            return f"the tool ran, and its effect was taken back by call {undo}"
         if not self.status and self.steps[-1].kind == "call.replayed":
             return f"nothing ran for it: the stored result of {_text(self.facts, 'result_ref') or 'a call'} was given"
         return _effect(self.status, started=self.started and not self.by_evidence, code=code)
@@ -242,6 +245,8 @@ def _sentence(kind: str, said: dict[str, Any]) -> str:
             return f"the handler came back after its deadline{ended}"
         case "call.resolved":
             return _settled(said) + ended
+        case "call.undone":
+            return f"{_text(said, 'by') or 'somebody'} took it back with call {_text(said, 'undo_call_id') or '?'}"
         case "call.nested":
             child = f"{_text(said, 'child_name') or 'a tool'} ({_text(said, 'child_call_id') or '?'})"
             return f"its handler called {child}: {_text(said, 'child_status') or '?'}"

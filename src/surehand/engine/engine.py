@@ -29,6 +29,7 @@ from .records import Artifacts, Audit
 from .resume import Resumption
 from .runs import Runs
 from .sync import SyncEngine
+from .undo import undo
 from .unknown import Unknowns
 from .worlds import Worlds
 
@@ -227,6 +228,24 @@ class Engine:
                     await changed.wait()
             except TimeoutError:
                 continue
+
+    async def undo(self, call_id: str, *, by: Caller, reason: str) -> ToolResult:
+        """Takes back what a call did, by the `undo` that its tool declares. A governed call itself, at most once.
+
+        It is a call of `NAME.undo`, with the tool's own permissions and risk, by `by`: policy decides about
+        `Action::"call/NAME.undo"`, people are asked, and the result may be `pending`.
+
+        Args:
+            call_id: The call, in state `ok`.
+            by: Who takes it back. For somebody else's call policy must allow the action `resolve` too.
+            reason: For the record, and for whoever is asked.
+
+        Raises:
+            ConfigError: The reason is empty, the call is not `ok`, or its tool declares no `undo`.
+            NotFoundError: There is no such call in `by`'s tenant.
+            NotAllowedError: It is somebody else's, and policy does not let `by` resolve calls of the tool.
+        """
+        return await undo(self._s, call_id, by=by, reason=reason, world=self._now())
 
     # -- extension ------------------------------------------------------------------------------------
 

@@ -96,6 +96,7 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
         started_us=None if approval else now_us,
         parent_call_id=None if p.parent is None else p.parent.call_id,
         depth=None if p.parent is None else p.parent.depth,
+        undoes=p.undoes,
     )
     p.record = record
     p.started_us = record.started_us
@@ -129,6 +130,9 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
         case "duplicate":
             return _duplicate(p, record)
         case "replay":
+            stop = await _undone(p, s, record)
+            if stop is not None:
+                return stop
             stored = await answer(s, record, p.world)
             return Stop(status="ok", replay=for_reader(s, p.caller, record, stored, p.world), of=record)
         case "unknown":
@@ -137,6 +141,22 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
             if record.status == "unknown":
                 record = await settle_by_check(s, record, p.world)
             return unknown(record) if record.status == "unknown" else None
+
+
+async def _undone(p: Passage, s: Services, record: CallRecord) -> Stop | None:
+    """What was taken back is not told as done."""
+    if p.entry is None or p.entry.tool.undo is None:
+        return None
+    undo = await s.store.undo_of(record.tenant, record.call_id)
+    if undo is None or undo.status != "ok":
+        return None
+    return p.refuse(
+        "IDEMPOTENCY_CONFLICT",
+        f"This effect of `{p.spec.name}` happened (call {record.call_id}) and was taken back (call {undo.call_id}). "
+        "Nothing was done now. If it is meant to happen again, it needs another key.",
+        call_id=record.call_id,
+        undo_call_id=undo.call_id,
+    )
 
 
 def unknown(record: CallRecord) -> Stop:

@@ -63,6 +63,8 @@ class Passage:
     """What the model was shown: nothing else is found, and its versions are meant."""
     parent: Parent | None = None
     """The call whose handler made this one; `None` for a call of a model's or an application's."""
+    undoes: str | None = None
+    """The call that this one takes back."""
     not_after: float | None = None
     """When the parent's handler must have ended, on the clock of `time.monotonic()`."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 
-from ..policy import Deny
+from ..policy import Decision, Deny
+from ..registry import Entry
 from ..spec import ToolSpec
 from .events import tell
 from .parent import Parent
@@ -26,7 +27,7 @@ def resolve(p: Passage, s: Services) -> Stop | None:
             return _not_found(p)
         wanted = shown.version
     entry = p.world.catalog.resolve(name, wanted)
-    if entry is None or isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny):
+    if entry is None or isinstance(_look(p, entry), Deny):
         return _not_found(p)
     if p.parent is not None and p.parent.calls is not None:
         stop = _beyond(p, p.parent, entry.tool.spec, s)
@@ -61,6 +62,10 @@ def _beyond(p: Passage, parent: Parent, spec: ToolSpec, s: Services) -> Stop | N
 
 def _too_much(p: Passage, spec: ToolSpec, why: str) -> Stop:
     return p.refuse("BUDGET_EXCEEDED", f"`{spec.name}` was not called: {why}.")
+
+
+def _look(p: Passage, entry: Entry) -> Decision:
+    return p.world.look(p.caller, entry, now_us=p.began_us, undoing=p.undoes is not None)
 
 
 def _may_call(p: Passage, name: str) -> bool:

@@ -7,10 +7,11 @@ import msgspec
 from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
+from ..spec.undoing import UNDO
 from .events import problem
 from .passage import Outcome, Passage, Stop
 from .services import Services
-from .trace import seal_json, trace
+from .trace import seal_json, trace, undone
 
 
 async def settle(p: Passage, s: Services) -> Stop | None:
@@ -21,6 +22,9 @@ async def settle(p: Passage, s: Services) -> Stop | None:
     move = _settlement(p, s, outcome)
     try:
         if await s.store.move(move):
+            if record.undoes is not None and outcome.status == "ok":
+                name, undo = record.name.removesuffix(UNDO), record.call_id
+                s.emit("call.undone", caller=p.caller, call_id=record.undoes, name=name, undo_call_id=undo)
             return None
         await s.store.record([trace(p, s, "call.late", status=outcome.status)])
     except SurehandError:
@@ -52,6 +56,7 @@ def _settlement(p: Passage, s: Services, outcome: Outcome) -> Move:
         release_key=settled in ("error", "cancelled"),
         audit=(
             trace(p, s, "call.settled", status=settled, attempt=outcome.attempt, finished_us=now_us, error_code=code),
+            *(undone(s, record) if settled == "ok" else ()),
         ),
     )
 

@@ -45,6 +45,7 @@ def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World
         began_us=s.clock.now_us(),
         run=run,
         parent=parent,
+        undoes=record.undoes,
         record=record,
         idempotency_key=stored.idempotency_key,
         args_hash=record.args_hash,

@@ -44,6 +44,7 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
         "position": None if p.run is None else p.run.position,
         "parent_call_id": None if p.parent is None else p.parent.call_id,
         "depth": None if p.parent is None else p.parent.depth,
+        "undoes": p.undoes,
         "policy_set": p.world.policies.digest,
         "view_digest": p.view_digest,
         "started_us": p.started_us,
@@ -64,6 +65,14 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
 def record_row(s: Services, kind: Kind, *, tenant: str, call_id: str, run_id: str | None, **facts: Any) -> AuditRow:
     """A record of something that happened to a call outside its passage, such as a decision about it."""
     return _row(s, kind, tenant, call_id, run_id, facts)
+
+
+def undone(s: Services, undo: CallRecord) -> tuple[AuditRow, ...]:
+    """The record, with a call that was taken back, of the call that did it; nothing if that takes none back."""
+    if undo.undoes is None:
+        return ()
+    facts = {"undo_call_id": undo.call_id, "by": undo.caller.id}
+    return (_row(s, "call.undone", undo.tenant, undo.undoes, None, facts),)
 
 
 def late(s: Services, row: AuditRow) -> AuditRow:

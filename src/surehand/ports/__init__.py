@@ -4,6 +4,7 @@ from .clock import Clock, SystemClock
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
 from .store import Ballot, Claim, Existing, Move, Store, StoredArtifact
+from .undo import UndoStore
 
 __all__ = [
     "AsStored",
@@ -22,4 +23,5 @@ __all__ = [
     "StoredEvent",
     "SystemClock",
     "TurnRecord",
+    "UndoStore",
 ]

@@ -27,6 +27,7 @@ from ..audit import AuditRow, Checkpoint
 from ..call import Artifact, Status
 from ..ledger import CallRecord
 from .runs import RunStore
+from .undo import UndoStore
 
 
 class Existing(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +101,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, Protocol):
+class Store(RunStore, UndoStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:

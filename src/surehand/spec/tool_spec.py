@@ -101,6 +101,8 @@ class ToolSpec:
     """Argument name -> injection source, for arguments that the model may not know."""
     calls: tuple[str, ...] = ()
     """Names of the tools that its handler may call, through `CallContext.tools`."""
+    undoes: str = ""
+    """The tool whose calls it takes back, for the tool that is derived from an `undo`; no model is offered it."""
 
     def __post_init__(self) -> None:
         where = f"tool {self.name!r:.200}"
@@ -177,6 +179,7 @@ class ToolSpec:
                 "source": self.source,
                 "injected": self.injected,
                 "calls": sorted(self.calls),
+                "undoes": self.undoes,
             }
         )
 
@@ -222,6 +225,7 @@ _SPEC: Final[Mapping[str, Rule]] = {
     "credential": rules.text,
     "injected": rules.mapping,
     "calls": rules.names,
+    "undoes": rules.text,
 }
 """Every field of `ToolSpec`; the tests see to that."""
 
@@ -284,7 +288,7 @@ class Tool:
     status_check: StatusCheck | None = None
     check: Check | None = None
     undo: Handler | None = None
-    """Declared with the contract; run by the operator's tools."""
+    """`undo(arguments, result, key)`: takes back what a call did; see `undo_tool`. Run by `Engine.undo` only."""
     is_async: bool = field(init=False, repr=False, compare=False)
     """Whether the handler belongs in the event loop, so far as its definition tells."""
 

@@ -31,6 +31,7 @@ from ..ports import Ballot, Store, StoredArtifact
 from .store_ledger_contract import LedgerContract
 from .store_records import NOW_US, call, claim, fact, link, move, question, seal, voting
 from .store_run_contract import RunContract, event, run, saving, take, turn
+from .store_undo_contract import UndoContract
 
 Reopen = Callable[[], Awaitable[Store]]
 
@@ -177,7 +178,7 @@ class AuditContract:
         assert await store.get_artifact("acme", "f2") is None
 
 
-class StoreContract(LedgerContract, ApprovalContract, AuditContract, RunContract):
+class StoreContract(LedgerContract, ApprovalContract, AuditContract, RunContract, UndoContract):
     """All that holds for a store in any process."""
 
     async def test_a_write_that_cannot_be_done_harms_no_other(self, store: Store) -> None:
