@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource
     from .ports import CallerResolver, Clock, Store
+    from .provenance import Provenance
     from .providers import Export, Message, ModelTurn, SystemMessage, UserMessage, export
     from .registry import Catalog, Registry
     from .secrets import Secret
@@ -76,6 +77,7 @@ _HOME = {
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource"),
     "ports": ("CallerResolver", "Clock", "Store"),
+    "provenance": ("Provenance",),
     "providers": ("Export", "Message", "ModelTurn", "SystemMessage", "UserMessage", "export"),
     "registry": ("Catalog", "Registry"),
     "secrets": ("Secret",),
@@ -97,11 +99,11 @@ __all__ = [
     "ConfigError", "Decision", "Definition", "Deny", "Done", "Engine", "Event", "Export", "Injected", "Interceptor",
     "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
     "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite", "RunEvent", "RunInfo",
-    "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
-    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Tools", "Unavailable",
-    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project", "parse_model",
-    "raw_tool", "read_project", "run", "tool",
+    "PolicySource", "Proposed", "Provenance", "Registry", "RegistryError", "Requirement", "Retry", "Rewrite",
+    "RunEvent", "RunInfo", "RunStep", "Secret", "Settings", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolResult", "ToolSpec", "ToolView", "Tools",
+    "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "open_engine", "open_project",
+    "parse_model", "raw_tool", "read_project", "run", "tool",
 ]  # fmt: skip
 
 

@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from .errors import ToolError
-from .types import Caller
+from .provenance import Provenance
+from .types import Caller, Trust
 
 Status = Literal["waiting", "ready", "running", "ok", "error", "denied", "cancelled", "unknown"]
 """A call's states in the ledger."""
@@ -45,6 +46,8 @@ class RunStep(msgspec.Struct, frozen=True, kw_only=True):
     """Counted from 0; recorded as `step_index`."""
     position: int = 0
     """Of the call within its turn, from 0."""
+    provenance: Provenance | None = None
+    """What the model had read before it asked for the call; `None` for nothing from outside."""
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +82,9 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this is the stored result of an earlier identical call."""
     display: str = ""
     """For people: the tool's display text, filled in."""
+    trust: Trust = "trusted"
+    """`untrusted` if the tool's contract says so, if an argument stood only in untrusted results, or if its handler
+    read one."""
 
 
 class Tools(Protocol):

@@ -25,6 +25,8 @@ Idempotency = Literal["safe_retry", "idempotency_key", "single_effect", "irrever
 `safe_retry`: nothing more (reads, puts). `idempotency_key`: nothing more, if the same key is sent again.
 `single_effect`: a second effect. `irreversible`: an effect nobody can take back.
 """
+Trust = Literal["trusted", "untrusted"]
+"""Whether somebody vouches for what a tool gives: `untrusted` is whatever comes from outside."""
 Stage = Literal["draft", "test", "canary", "active", "deprecated", "disabled"]
 
 MAX_NAME_CHARS = 256

@@ -174,6 +174,7 @@ def tool_document(entry: Entry, versions: list[Document], asks: tuple[Requiremen
         "runner": spec.runner,
         "credential": spec.credential,
         "calls": list(spec.calls),
+        "trust": spec.trust,
         "contract_hash": spec.contract_hash,
         "binding_hash": spec.binding_hash,
         "asks": asks_document(asks),

@@ -134,7 +134,7 @@ def _row(entry: ViewEntry) -> tuple[str, ...]:
 _SHOWN = (
     "display", "risk", "read_only", "requires_approval", "permissions", "idempotency", "key", "key_retention_s",
     "cache_ttl_s", "timeout_s", "sequential", "status_check", "undo", "owner", "tags", "stage", "source", "target",
-    "runner", "credential", "calls", "contract_hash", "binding_hash", "hidden",
+    "runner", "credential", "calls", "trust", "contract_hash", "binding_hash", "hidden",
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
 from ..pipeline.faults import fault
 from ..policy import Policies
+from ..provenance import origin_of
 from ..registry import Catalog, Registry
 from ..runners import Gate
 from ..types import Caller
@@ -176,6 +177,7 @@ class Engine:
             run=run,
             given_key=idempotency_key,
             view=view,
+            origin=origin_of(None if run is None else run.provenance),
         )
         try:
             return await perform(passage, self._s)

@@ -83,6 +83,8 @@ def _order(p: Passage, s: Services, key: str | None) -> Claim:
                 final=p.final,
                 caller=p.caller,
                 idempotency_key=p.idempotency_key,
+                untrusted=p.origin.untrusted,
+                labels=p.labels,
             ),
             tenant=p.caller.tenant,
             call_id=call_id,

@@ -70,7 +70,7 @@ async def execute(p: Passage, s: Services, perform: Perform) -> None:
         outcome = _judge(p, s, ended, attempt)
         wait_s = _wait_before_next(p.spec, ended, attempt)
         if wait_s is None or s.clock.monotonic() + wait_s >= deadline or _given_up(p):
-            p.outcome = outcome
+            p.outcome = msgspec.structs.replace(outcome, tainted=p.tainted)
             return
         await asyncio.sleep(wait_s)
 

@@ -6,8 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
+import msgspec
+
 from ..call import ToolCall, ToolResult
 from ..errors import ConfigError, SurehandError
+from ..provenance import Origin, Provenance
 from .events import problem
 from .faults import fault
 from .parent import Budget, Parent
@@ -35,6 +38,7 @@ class Nested:
         above = None if p.parent is None else p.parent.budget
         self._budget = Budget(s.limits.nested_calls) if above is None else above
         self._lent = asyncio.Semaphore(1)
+        self._seen = _seen(p)
         self._made: set[asyncio.Task[ToolResult]] = set()
         self._deadline = 0.0
         self._position = 0
@@ -83,6 +87,7 @@ class Nested:
             began_us=s.clock.now_us(),
             parent=self._parent(call_id, position),
             not_after=self._deadline,
+            origin=Origin(untrusted=p.origin.untrusted or p.tainted, seen=self._seen),
         )
         task = asyncio.ensure_future(self._make(child))
         self._made.add(task)
@@ -112,6 +117,9 @@ class Nested:
             result = await self._perform(child, s)
         except Exception as error:
             result = await fault(child, s, error)
+        p.tainted = p.tainted or result.trust == "untrusted"
+        if result.trust == "untrusted" or not result.is_error:
+            self._seen = self._seen.plus(result.content, result.trust)
         row = trace(
             p,
             s,
@@ -125,3 +133,13 @@ class Nested:
         except SurehandError:
             problem(p, s, "record", "a call that the handler made could not be recorded beside it")
         return result
+
+
+def _seen(p: Passage) -> Provenance:
+    """What the arguments that a handler writes are held against: what the model had read, as far as that is kept."""
+    if p.origin.seen is not None:
+        return p.origin.seen
+    seen = Provenance()
+    for name, label in p.labels.items():
+        seen = seen.plus(msgspec.json.encode(p.final.get(name)).decode(), label)
+    return seen

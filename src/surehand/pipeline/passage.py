@@ -13,11 +13,12 @@ from ..errors import Code, ToolError, tool_error
 from ..ledger import CallRecord
 from ..normalize import Value
 from ..policy import Decision
+from ..provenance import CLEAN, Origin
 from ..redact import Redactor, clean_text
 from ..registry import Entry
 from ..schema import Coercion
 from ..spec import ToolSpec
-from ..types import Caller, Requirement
+from ..types import Caller, Requirement, Trust
 from ..view import ToolView, World
 from .parent import Parent
 
@@ -45,6 +46,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     value: Value | None = None
     error: ToolError | None = None
     attempt: int = 1
+    tainted: bool = False
+    """Whether the handler read an untrusted result."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +68,10 @@ class Passage:
     """The call whose handler made this one; `None` for a call of a model's or an application's."""
     undoes: str | None = None
     """The call that this one takes back."""
+    origin: Origin = CLEAN
+    """Where its arguments come from."""
+    tainted: bool = False
+    """Whether its handler has read an untrusted result."""
     not_after: float | None = None
     """When the parent's handler must have ended, on the clock of `time.monotonic()`."""
 
@@ -116,6 +123,16 @@ class Passage:
         """Of the view that the model was shown, or of what the caller may see now."""
         view = self.view or self.world.view(self.caller, now_us=self.began_us)
         return view.digest
+
+    @property
+    def labels(self) -> dict[str, Trust]:
+        """Of each argument, as far as it has come; empty if nothing from outside was read. What is injected is ours."""
+        if not self.origin.untrusted:
+            return {}
+        return {
+            name: "trusted" if name in self.injected else self.origin.label(name, value)
+            for name, value in (self.final or self.arguments).items()
+        }
 
     @property
     def spec(self) -> ToolSpec:

@@ -10,6 +10,7 @@ from ..call import ResultStatus, RunStep, ToolCall, ToolResult
 from ..errors import Code, ToolError, tool_error
 from ..ledger import CallRecord
 from ..normalize import failures
+from ..provenance import Origin
 from ..types import Caller
 from ..view import World
 from .parent import Parent
@@ -46,6 +47,7 @@ def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World
         run=run,
         parent=parent,
         undoes=record.undoes,
+        origin=Origin(untrusted=stored.untrusted, labels=stored.labels),
         record=record,
         idempotency_key=stored.idempotency_key,
         args_hash=record.args_hash,

@@ -10,7 +10,7 @@ from ..audit import AuditRow, Kind, audit_row
 from ..call import ToolResult
 from ..ledger import CallRecord
 from ..policy import Ask, Decision
-from ..types import Caller
+from ..types import Caller, Trust
 from .events import redactor_of
 from .passage import Outcome, Passage, storable
 from .services import Services, new_id
@@ -31,6 +31,10 @@ class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Who made the call, where nobody can change it."""
     idempotency_key: str
     """What the handler is given."""
+    untrusted: bool = False
+    """Whether something from outside had been read before the call was asked for."""
+    labels: dict[str, Trust] = {}
+    """Where each argument came from, if so."""
 
 
 def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
@@ -45,6 +49,8 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
         "parent_call_id": None if p.parent is None else p.parent.call_id,
         "depth": None if p.parent is None else p.parent.depth,
         "undoes": p.undoes,
+        "read_untrusted": p.origin.untrusted or None,
+        "untrusted_arguments": sorted(n for n, label in p.labels.items() if label == "untrusted") or None,
         "policy_set": p.world.policies.digest,
         "view_digest": p.view_digest,
         "started_us": p.started_us,

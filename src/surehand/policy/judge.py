@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 from cedarpy import Entities
 
-from ..types import Caller
+from ..provenance import CLEAN, Origin
+from ..types import Caller, Trust
 from . import cedar
 from .cedar import Verdict
 from .decision import Allow, Ask, Decision, Deny
@@ -28,6 +29,7 @@ def judged(
     arguments: Mapping[str, Any],
     now_ns: int,
     lacking: Iterable[str],
+    origin: Origin = CLEAN,
 ) -> Decision:
     """The decision on one request.
 
@@ -38,9 +40,10 @@ def judged(
         arguments: Final arguments; not looked at unless the target's policies do.
         now_ns: Nanoseconds since the epoch.
         lacking: The reasons to give if no permit applies.
+        origin: Where the arguments come from; not looked at unless the target's policies do.
     """
     try:
-        context = _context(target, caller, arguments, now_ns)
+        context = _context(target, caller, arguments, now_ns, origin)
     except UnreadableError as error:
         return _unreadable(target.slice, error)
     request = {
@@ -53,18 +56,30 @@ def judged(
     return _decision(target.slice, request, entities, lacking)
 
 
-def _context(target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int) -> str:
+def _context(target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int, origin: Origin) -> str:
     looked_at = target.slice
     context: dict[str, Any] = {}
     if target.with_arguments:
         context["arguments"] = projected(looked_at.want, target.types, arguments)
+    if looked_at.labels:
+        context["provenance"] = labels_of(target, arguments, origin)
     if looked_at.environment:
         context["environment"] = caller.environment
     if looked_at.run:
-        context["run"] = {"state": caller.run_state}
+        context["run"] = {"state": caller.run_state, "untrusted": origin.untrusted}
     if looked_at.now:
         context["now"] = {"__extn": {"fn": "datetime", "arg": _datetime(now_ns)}}
     return orjson.dumps(context).decode()
+
+
+def labels_of(target: Target, arguments: Mapping[str, Any], origin: Origin) -> dict[str, Trust]:
+    """The label of each argument that is there and whose label is looked at. What is injected is vouched for."""
+    injected: Mapping[str, str] = {} if target.spec is None else target.spec.injected
+    return {
+        name: "trusted" if name in injected else origin.label(name, arguments[name])
+        for name in target.slice.labels
+        if arguments.get(name) is not None
+    }
 
 
 def _datetime(now_ns: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
 from ..errors import PolicyError
+from ..provenance import CLEAN, Origin
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
 from ..types import Caller, group_names
@@ -13,7 +14,7 @@ from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
 from .entities import OF_THE_SYSTEM, user_entity
-from .judge import judged
+from .judge import judged, labels_of
 from .rules import Rule, read_rules
 from .slices import Kind, Slices
 from .sources import BUILTIN_GROUP, PolicySource, builtin_source
@@ -129,7 +130,15 @@ class Policies:
         """Whether any policy looks at the time, so that its decisions cannot be kept."""
         return self._reads_now
 
-    def authorize(self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], *, now_ns: int) -> Decision:
+    def authorize(
+        self,
+        caller: Caller,
+        spec: ToolSpec,
+        arguments: Mapping[str, Any],
+        *,
+        now_ns: int,
+        origin: Origin = CLEAN,
+    ) -> Decision:
         """Whether this call may run. What may not be viewed may not be called.
 
         Args:
@@ -137,6 +146,7 @@ class Policies:
             spec: The pinned version.
             arguments: All final arguments, injected ones included.
             now_ns: Nanoseconds since the epoch.
+            origin: Where the arguments come from.
         """
         key = forged_key(arguments)
         if key is not None:
@@ -145,9 +155,12 @@ class Policies:
         cacheable = not (target.slice.now or self._slices.target("view", spec).slice.now)
         seen = cache_key(target.slice.values, target.slice.presence, arguments) if cacheable else None
         if seen is None:
-            return self._authorized(caller, spec, arguments, now_ns)
-        whole = (spec.contract_hash, caller.identity, seen)
-        return self._calls.get(whole) or self._calls.put(whole, self._authorized(caller, spec, arguments, now_ns))
+            return self._authorized(caller, spec, arguments, now_ns, origin)
+        whole: tuple[object, ...] = (spec.contract_hash, caller.identity, seen)
+        if origin.untrusted and (target.slice.run or target.slice.labels):
+            whole = (*whole, "untrusted", *labels_of(target, arguments, origin).items())
+        found = self._calls.get(whole)
+        return found or self._calls.put(whole, self._authorized(caller, spec, arguments, now_ns, origin))
 
     def view(self, caller: Caller, spec: ToolSpec, *, now_ns: int) -> Decision:
         """Whether a caller sees a tool. `Deny` hides it, and says why to operators; `Ask` lists and marks it.
@@ -174,11 +187,13 @@ class Policies:
             return Deny(policies=(), reasons=(f"{action} is always about one tool",))
         return self._other(action, caller, spec, now_ns)
 
-    def _authorized(self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], now_ns: int) -> Decision:
+    def _authorized(
+        self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], now_ns: int, origin: Origin
+    ) -> Decision:
         may_view = self._other("view", caller, spec, now_ns)
         if isinstance(may_view, Deny):
             return may_view
-        return self._judged("call", caller, spec, arguments, now_ns)
+        return self._judged("call", caller, spec, arguments, now_ns, origin)
 
     def _other(self, kind: Kind, caller: Caller, spec: ToolSpec | None, now_ns: int) -> Decision:
         target = self._slices.target(kind, spec)
@@ -188,14 +203,20 @@ class Policies:
         return self._others.get(key) or self._others.put(key, self._judged(kind, caller, spec, {}, now_ns))
 
     def _judged(
-        self, kind: Kind, caller: Caller, spec: ToolSpec | None, arguments: Mapping[str, Any], now_ns: int
+        self,
+        kind: Kind,
+        caller: Caller,
+        spec: ToolSpec | None,
+        arguments: Mapping[str, Any],
+        now_ns: int,
+        origin: Origin = CLEAN,
     ) -> Decision:
         user = self._users.get(caller.identity)
         if user is None:
             user = self._users.put(caller.identity, user_entity(caller, self._scopes_of(caller)))
         target = self._slices.target(kind, spec)
         lacking = self._lacking(kind, caller, spec)
-        return judged(target, caller, user=user, arguments=arguments, now_ns=now_ns, lacking=lacking)
+        return judged(target, caller, user=user, arguments=arguments, now_ns=now_ns, lacking=lacking, origin=origin)
 
     def _scopes_of(self, caller: Caller) -> tuple[str, ...]:
         return self._tenant_scopes.get(caller.tenant, caller.scopes)

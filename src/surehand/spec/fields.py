@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from ..types import Idempotency, Risk, Stage
+from ..types import Idempotency, Risk, Stage, Trust
 from .rules import check_names
 from .tool_spec import Check, Handler, Retry, RetryKind, RunnerName, StatusCheck
 
@@ -31,6 +31,7 @@ class ContractFields(TypedDict, total=False):
     stage: Stage
     credential: str
     calls: Sequence[str]
+    trust: Trust | None
 
 
 class SpecFields(ContractFields, total=False):

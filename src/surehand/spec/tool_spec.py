@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 import msgspec
 
 from ..errors import SpecError
-from ..types import Idempotency, Risk, Stage
+from ..types import Idempotency, Risk, Stage, Trust
 from . import rules
 from .hashes import content_hash
 from .injected import DATA_SOURCES, RUNTIME_SOURCES
@@ -99,6 +99,8 @@ class ToolSpec:
     """Whose credential the target is reached with; empty for none."""
     injected: Mapping[str, str] = field(default_factory=dict[str, str])
     """Argument name -> injection source, for arguments that the model may not know."""
+    trust: Trust | None = None
+    """Of what it gives. `None` becomes `trusted` for the source `python` and `untrusted` for any other."""
     calls: tuple[str, ...] = ()
     """Names of the tools that its handler may call, through `CallContext.tools`."""
     undoes: str = ""
@@ -118,6 +120,8 @@ class ToolSpec:
             object.__setattr__(self, name, _own(where, name, getattr(self, name)))
         if self.idempotency is None:
             object.__setattr__(self, "idempotency", "safe_retry" if self.read_only else "single_effect")
+        if self.trust is None:
+            object.__setattr__(self, "trust", "trusted" if self.source == "python" else "untrusted")
         self._check(where)
 
     def _check(self, where: str) -> None:
@@ -180,6 +184,7 @@ class ToolSpec:
                 "injected": self.injected,
                 "calls": sorted(self.calls),
                 "undoes": self.undoes,
+                "trust": self.trust,
             }
         )
 
@@ -226,6 +231,7 @@ _SPEC: Final[Mapping[str, Rule]] = {
     "injected": rules.mapping,
     "calls": rules.names,
     "undoes": rules.text,
+    "trust": rules.optional(rules.one_of(get_args(Trust))),
 }
 """Every field of `ToolSpec`; the tests see to that."""
 

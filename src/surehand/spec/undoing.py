@@ -60,6 +60,7 @@ def undo_tool(tool: Tool) -> Tool | None:
         target=target_of(undo),
         credential=spec.credential,
         undoes=spec.name,
+        trust=spec.trust,
     )
     return bind_tool(own, _handler(undo))
 
