@@ -14,7 +14,7 @@ from .lazy import lazily
 if TYPE_CHECKING:
     from .agent import AnthropicModel, Bounds, ModelFailure, OpenAIModel, RunEvent, parse_model, run
     from .approval import Approval
-    from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult
+    from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult, Tools
     from .compose import open_engine, open_project, policy_rows
     from .engine import Deputy, Engine, Grantee, GrantInfo, LimitUse, Pending, RunInfo
     from .errors import (
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource, Shadow
     from .ports import CallerResolver, Clock, Store
+    from .provenance import Provenance
     from .providers import Export, Message, ModelTurn, SystemMessage, UserMessage, export
     from .registry import Catalog, Registry
     from .rehearsal import Replay, RowResult, ShadowReport, replay_policies, shadow_report
@@ -68,7 +69,7 @@ __version__ = "0.1.0"
 _HOME = {
     "agent": ("AnthropicModel", "Bounds", "ModelFailure", "OpenAIModel", "RunEvent", "parse_model", "run"),
     "approval": ("Approval",),
-    "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult"),
+    "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult", "Tools"),
     "compose": ("open_engine", "open_project", "policy_rows"),
     "engine": ("Deputy", "Engine", "GrantInfo", "Grantee", "LimitUse", "Pending", "RunInfo"),
     "errors": (
@@ -82,6 +83,7 @@ _HOME = {
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource", "Shadow"),
     "ports": ("CallerResolver", "Clock", "Store"),
+    "provenance": ("Provenance",),
     "providers": ("Export", "Message", "ModelTurn", "SystemMessage", "UserMessage", "export"),
     "registry": ("Catalog", "Registry"),
     "rehearsal": ("Replay", "RowResult", "ShadowReport", "replay_policies", "shadow_report"),
@@ -103,12 +105,12 @@ __all__ = [
     "Export", "Filters", "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor", "LimitUse",
     "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
     "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Rate", "Registry", "RegistryError", "Replay", "Requirement", "Retry", "Rewrite",
-    "RowResult", "RunEvent", "RunInfo", "RunStep", "Sample", "Secret", "Settings", "Shadow", "ShadowReport",
-    "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage", "Tool", "ToolCall",
-    "ToolError", "ToolFilter", "ToolResult", "ToolSpec", "ToolView", "Unavailable", "UserMessage", "ViewEntry",
-    "Withhold", "bind_tool", "export", "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows",
-    "raw_tool", "read_project", "replay_policies", "run", "shadow_report", "tool",
+    "PolicySource", "Proposed", "Provenance", "Rate", "Registry", "RegistryError", "Replay", "Requirement", "Retry",
+    "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Sample", "Secret", "Settings", "Shadow",
+    "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage", "Tool",
+    "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec", "ToolView", "Tools", "Unavailable",
+    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "lint_tools", "open_engine", "open_project",
+    "parse_model", "policy_rows", "raw_tool", "read_project", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

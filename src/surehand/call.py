@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
 from .errors import ToolError
-from .types import Caller
+from .provenance import Provenance
+from .types import Caller, Trust
 
 Status = Literal["waiting", "ready", "running", "ok", "error", "denied", "cancelled", "unknown"]
 """A call's states in the ledger."""
@@ -45,6 +46,8 @@ class RunStep(msgspec.Struct, frozen=True, kw_only=True):
     """Counted from 0; recorded as `step_index`."""
     position: int = 0
     """Of the call within its turn, from 0."""
+    provenance: Provenance | None = None
+    """What the model had read before it asked for the call; `None` for nothing from outside."""
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +95,39 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """For people: the tool's display text, filled in."""
     notice: str = ""
     """For the application: that the version is deprecated, what to use instead, and until when it is there."""
+    trust: Trust = "trusted"
+    """`untrusted` if the tool's contract says so, if an argument stood only in untrusted results, or if its handler
+    read one."""
+
+
+class Tools(Protocol):
+    """The tools that a handler may call: those of its contract's `calls`, for the same person, through the engine."""
+
+    async def call(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        version: str | None = None,
+        roles: Iterable[str] | None = None,
+        scopes: Iterable[str] | None = None,
+    ) -> ToolResult:
+        """One call, through the whole pipeline; gives a result whatever happens to it, as `Engine.call` does.
+
+        A call that a person is asked about gives `pending` and goes on without the handler when it is resumed. The
+        n-th call of a handler is the same effect whenever the handler runs again for the same call.
+
+        Args:
+            name: Of the tool.
+            arguments: By name, as JSON values.
+            version: A pinned version; `None` takes the one that the run sees, or the current one.
+            roles: Those of the caller's roles that the call may use; `None` for all.
+            scopes: Likewise.
+
+        Raises:
+            ConfigError: The handler has ended, or `roles` or `scopes` has one that the caller has not.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +143,8 @@ class CallContext:
     progress: Callable[[str], None]
     """Tells people how far a long call is; thread-safe."""
     logger: logging.LoggerAdapter[logging.Logger]
+    tools: Tools
+    """Calls other tools; see `calls` of the contract."""
 
     @property
     def tenant(self) -> str:

@@ -14,6 +14,7 @@ EventKind = Literal[
     "call.started",
     "call.progress",
     "call.finished",
+    "call.undone",
     "approval.decided",
     "approval.edited",
     "approval.reminder",
@@ -42,6 +43,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     run_id: str = ""
     position: int = 0
     """Of the call in its turn, if it belongs to a run."""
+    parent_call_id: str = ""
+    """The call whose handler made this one, if one did."""
     data: dict[str, Any] = {}
 
 

@@ -25,6 +25,8 @@ Idempotency = Literal["safe_retry", "idempotency_key", "single_effect", "irrever
 `safe_retry`: nothing more (reads, puts). `idempotency_key`: nothing more, if the same key is sent again.
 `single_effect`: a second effect. `irreversible`: an effect nobody can take back.
 """
+Trust = Literal["trusted", "untrusted"]
+"""Whether somebody vouches for what a tool gives: `untrusted` is whatever comes from outside."""
 Stage = Literal["draft", "test", "canary", "active", "deprecated", "disabled"]
 RunState = Literal["planning", "acting", "waiting_human", "finishing"]
 """What a run is doing, as the application says. Never a model's word."""
@@ -107,6 +109,20 @@ class Caller:
     def in_scene(self, scene: str) -> Caller:
         """The same caller, narrowed to a scene."""
         return self if scene == self.scene else replace(self, scene=scene)
+
+    def narrowed(self, *, roles: Iterable[str] | None = None, scopes: Iterable[str] | None = None) -> Caller:
+        """The same person with some of the roles and scopes; `None` keeps all.
+
+        Raises:
+            ConfigError: One of them is not the caller's.
+        """
+        kept: dict[str, tuple[str, ...]] = {}
+        for field, own, given in (("roles", self.roles, roles), ("scopes", self.scopes, scopes)):
+            kept[field] = own if given is None else _names(field, given)
+            wider = sorted(set(kept[field]) - set(own))
+            if wider:
+                raise ConfigError(f"caller: {field} may only be narrowed; {self.id} does not have {', '.join(wider)}")
+        return replace(self, roles=kept["roles"], scopes=kept["scopes"])
 
     def same_person(self, other: Caller) -> bool:
         """Whether both are the same user of the same tenant."""

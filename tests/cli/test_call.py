@@ -107,6 +107,11 @@ def test_a_call_of_unknown_outcome_is_settled_by_evidence(project: Project) -> N
     assert (lost.code, lost.out.splitlines()[0]) == (1, "status: unknown")
     listed = project.json("call", "unknown", "list", "--as", "bob")["calls"][0]
     call_id = listed["call_id"]
+    assert (listed["arguments"], listed["checkable"]) == ({"order": "lost", "cents": 7}, True)
+    shown = project.run("call", "unknown", "list", "--as", "bob").out
+    assert shown.startswith("CALL")
+    assert 0 <= listed["age_s"] < 60
+    assert '{"order": "lost", "cents": 7}' in shown
     assert lost.out.splitlines()[-1] == f"next: surehand call unknown check {call_id} --as alice"
     assert (listed["status"], listed["caller"]["id"], listed["started_at"][-1]) == ("unknown", "alice", "Z")
     assert project.json("call", "unknown", "check", call_id, "--as", "bob", code=1)["status"] == "unknown"

@@ -1,11 +1,12 @@
 """`surehand policy explain`: the decision, who made it, and what would change it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.driver import POLICY, Project
+from tests.cli.driver import POLICY, Project, make
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -115,3 +116,20 @@ def test_what_no_policy_is_asked_about(project: Project) -> None:
         assert "no policy is asked" in refused.err
     missing = project.json("policy", "explain", "pya", "--as", "alice", code=1)
     assert missing["error"]["code"] == "not_found"
+
+
+def test_where_arguments_come_from(tmp_path: Path) -> None:
+    project = make(tmp_path / "desk")
+    policy = """@id("outside") @approvers("finance") @reason("named outside")
+    forbid (principal, action == Action::"call/pay", resource)
+    when { context.provenance.order == "untrusted" || context.run.untrusted };"""
+    (project.folder / "policies" / "outside.cedar").write_text(policy, encoding="utf-8")
+    for options, decision in [
+        ((), "allow"),
+        (("--untrusted", "order"), "ask"),
+        (("--read-untrusted",), "ask"),
+    ]:
+        document = project.json(*pay(5), *options, "--as", "alice")
+        assert document["decision"] == decision
+    assert project.json(*pay(5), "--untrusted", "order", "--as", "alice")["untrusted"] == ["order"]
+    assert "there are order, cents" in project.run(*pay(5), "--untrusted", "ordr", "--as", "alice").err

@@ -120,8 +120,14 @@ def test_the_example_policies_of_the_guide_parse(tmp_path: Path) -> None:
         """Refunds part of an order."""
         return "refunded"
 
+    @sh.tool(permissions=["pay"], key=["invoice"])
+    async def pay(invoice: str, to: str) -> str:
+        """Pays an invoice."""
+        return "paid"
+
     registry = sh.Registry()
     registry.register(refund)
+    registry.register(pay)
     catalog: Catalog = registry.catalog
     whole = [block for block in blocks(ROOT / "docs" / "policies.md", "cedar") if "..." not in block]
     (tmp_path / "guide.cedar").write_text("\n".join(whole), encoding="utf-8")

@@ -480,7 +480,7 @@ def test_annotations_that_raise(annotation: str) -> None:
 def test_injected_sources_are_closed() -> None:
     assert {Injected(source).source for source in DATA_SOURCES + RUNTIME_SOURCES} == {
         *("tenant", "caller.id", "agent", "environment"),
-        *("caller", "call_id", "idempotency_key", "deadline", "progress", "logger"),
+        *("caller", "call_id", "idempotency_key", "deadline", "progress", "logger", "tools"),
     }
     with pytest.raises(SpecError, match=r"'tenant', 'caller\.id'"):
         Injected("secret")

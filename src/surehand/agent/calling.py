@@ -66,11 +66,12 @@ class Calling:
         self.fresh = {i for i, one in enumerate(turn.results) if one is None}
         view = await self._shown(number, turn)
         run_id = self._journal.record.run_id
+        seen = self._history.seen(number)
         tasks: dict[int, asyncio.Task[ToolResult]] = {}
         for i in turn.open:
             before = turn.results[i]
             if before is None:
-                step = RunStep(run_id=run_id, turn=number, position=i)
+                step = RunStep(run_id=run_id, turn=number, position=i, provenance=seen)
                 work = self._engine.call(_pinned(turn, i), self._caller, run=step, view=view)
             else:
                 work = self._engine.resume(before.call_id, by=self._caller)

@@ -10,7 +10,8 @@ import msgspec
 
 from ..call import ToolCall, ToolResult
 from ..pipeline.breaker import UNAVAILABLE
-from ..providers import CallResult, Message, ModelTurn, ResultMessage, UserMessage
+from ..provenance import Provenance
+from ..providers import CallResult, Message, ModelTurn, ResultMessage, SystemMessage, UserMessage
 from ..search import found
 from ..spec.hashes import content_hash
 from ..view import Hidden
@@ -108,6 +109,18 @@ class History:
             for i in range(len(turn.results))
             if i not in turn.open
         }
+
+    def seen(self, number: int) -> Provenance:
+        """What the model had read before a turn, with who vouches for it. Results that the run began with: nobody."""
+        said = [one.content for one in self.start if isinstance(one, SystemMessage | UserMessage)]
+        given = [r.content for one in self.start if isinstance(one, ResultMessage) for r in one.results]
+        for turn in self.turns[:number]:
+            for one in turn.results:
+                if one is not None and one.trust == "untrusted":
+                    given.append(one.content)
+                elif one is not None and one.status == "ok" and not one.is_error:
+                    said.append(one.content)
+        return Provenance(tuple(said), tuple(given))
 
     def calls_left(self, number: int, bounds: Bounds) -> int:
         """How many calls of a turn may be made."""

@@ -361,7 +361,8 @@ class Driver:
 
     def _forward(self, event: Event) -> None:
         record = self._journal.record
-        if (event.tenant, event.run_id) == (record.tenant, record.run_id) and event.kind in _FORWARDED:
+        own = (event.tenant, event.run_id) == (record.tenant, record.run_id) and not event.parent_call_id
+        if own and event.kind in _FORWARDED:
             about = {"call_id": event.call_id, "tool_call_id": event.tool_call_id, "name": event.name}
             kind: Any = event.kind
             number = len(self._history.turns) - 1

@@ -19,6 +19,8 @@ Kind = Literal[
     "call.late",
     "call.recovered",
     "call.resolved",
+    "call.nested",
+    "call.undone",
     "approval.decided",
     "approval.edited",
     "approval.ended",
@@ -38,11 +40,12 @@ Kind = Literal[
 ]
 """Which step: a question was asked, the intent before an effect, the raw outcome, the result as given, a call
 that never ran, a stored result given again, a completion after its deadline, the work of a dead process found,
-an unknown outcome settled by evidence; a person's answer, other arguments that a person wrote, an approval that ended
-without an answer, one that nobody decides told again, or given to a second group; a deputy named or dismissed; a
-standing answer that was given, lifted a question, or was taken back; what a call reserved of a budget was used or
-given back, an approved call had to wait for a limit; a tool or its upstream went down or came back; a change of the
-control plane that needs a second person, that person's answer, and a change as made: those are of no call."""
+an unknown outcome settled by evidence, a call that the handler made, another call that took this one back; a
+person's answer, other arguments that a person wrote, an approval that ended without an answer, one that nobody
+decides told again, or given to a second group; a deputy named or dismissed; a standing answer that was given, lifted a
+question, or was taken back; what a call reserved of a budget was used or given back, an approved call had to wait for
+a limit; a tool or its upstream went down or came back; a change of the control plane that needs a second person, that
+person's answer, and a change as made: those are of no call."""
 
 
 class AuditRow(msgspec.Struct, frozen=True, kw_only=True):

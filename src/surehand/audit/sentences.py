@@ -99,12 +99,23 @@ def _health(said: Facts) -> str:
     return f"{text_of(said, 'subject')}: its breaker is {text_of(said, 'state')}"
 
 
+def _undone(said: Facts) -> str:
+    return f"{text_of(said, 'by') or 'somebody'} took it back with call {text_of(said, 'undo_call_id') or '?'}"
+
+
+def _nested(said: Facts) -> str:
+    child = f"{text_of(said, 'child_name') or 'a tool'} ({text_of(said, 'child_call_id') or '?'})"
+    return f"its handler called {child}: {text_of(said, 'child_status') or '?'}"
+
+
 _TELLERS: Mapping[str, Callable[[Facts], str]] = {
     "call.waiting": _waiting,
     "call.started": _started,
     "call.late": _late,
     "call.recovered": _recovered,
     "call.resolved": _resolved,
+    "call.undone": _undone,
+    "call.nested": _nested,
     "approval.decided": _decided,
     "approval.edited": _edited,
     "approval.ended": _question_ended,

@@ -5,6 +5,8 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     name, version, contract_hash, binding_hash   which tool
     view_digest                    what the caller could see
     tool_call_id, step_index, position           where in the run
+    undoes, undo_call_id           which call it takes back; which one took it back
+    parent_call_id, depth          whose handler made it; child_call_id, child_name, child_status: what its own made
     caller {id, agent, environment}              on whose behalf
     arguments, args_hash           redacted summary; keyed hash
     coercions                      values that validation changed, one entry each
@@ -153,8 +155,8 @@ _STATUS = {"call.waiting": "waiting", "call.started": "running", "call.refused":
 _SETTLES = frozenset({"call.settled", "call.finished", "call.refused", "call.recovered", "call.resolved"})
 _BESIDE = frozenset(
     {
-        "call.replayed", "call.late", "grant.given", "grant.revoked", "budget.settled", "budget.released",
-        "limit.refused", "tool.health",
+        "call.replayed", "call.late", "call.nested", "call.undone", "grant.given", "grant.revoked", "budget.settled",
+        "budget.released", "limit.refused", "tool.health",
     }
 )  # fmt: skip
 """Told, but they do not move the call: what they say is not what the call was."""
@@ -229,6 +231,8 @@ class _Told:
             return "the process that ran it died: the effect may or may not have happened"
         if self.died and self.status == "error" and not self.by_evidence:
             return "the process that ran it died; its contract says that repeating it does no harm"
+        if (undo := text_of(self.facts, "undo_call_id")) and self.status == "ok":
+            return f"the tool ran, and its effect was taken back by call {undo}"
         if not self.status and self.steps[-1].kind == "call.replayed":
             return f"nothing ran for it: the stored result of {text_of(self.facts, 'result_ref') or 'a call'} was given"
         return _effect(self.status, started=self.started and not self.by_evidence, code=code)

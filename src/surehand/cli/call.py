@@ -81,6 +81,22 @@ def resume(ctx: typer.Context, call_id: CallId) -> int:
     return _print(session, session.run(work), "the stored result of this call, which had ended before")
 
 
+@app.command("undo")
+def undo(
+    ctx: typer.Context,
+    call_id: CallId,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is recorded, and shown to whoever is asked.")],
+) -> int:
+    """Take back what a call did, by its tool's own undo: a governed call itself."""
+    session = Session(ctx.obj)
+    caller = session.caller
+
+    async def work(engine: Engine) -> Answer:
+        return await _answer(session, engine, await engine.undo(call_id, by=caller, reason=reason))
+
+    return _print(session, session.run(work, needs="resolve"), "it was taken back before")
+
+
 @app.command("show")
 def show(ctx: typer.Context, call_id: CallId) -> int:
     """Tell a call's story from the audit: version, decision, effect, and what can be done now."""
@@ -130,7 +146,7 @@ def _step(run_id: str | None, turn: int | None, position: int | None) -> RunStep
 async def _answer(session: Session, engine: Engine, result: ToolResult) -> Answer:
     from .hints import Hint, after_call
 
-    commands = ("run", "resume", "show", "unknown")
+    commands = ("run", "resume", "undo", "show", "unknown")
     return result, Hint() if session.json else await after_call(engine, result, session, commands=commands)
 
 

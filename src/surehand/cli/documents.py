@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..audit import AuditRow, CallStory, Report
     from ..call import ToolResult
     from ..engine import Deputy, GrantInfo, Pending
+    from ..engine.unknown import UnknownCall
     from ..ledger import CallRecord
     from ..policy import Policies
     from ..registry import Entry
@@ -49,6 +50,8 @@ def call_document(record: CallRecord) -> Document:
         "run_id": record.run_id,
         "step_index": record.step_index,
         "position": record.position,
+        "parent_call_id": record.parent_call_id,
+        "undoes": record.undoes,
         "idempotency_key": record.idempotency_key,
         "attempt": record.attempt,
         "error_code": record.error_code,
@@ -57,6 +60,12 @@ def call_document(record: CallRecord) -> Document:
         "started_at": utc_time(record.started_us),
         "finished_at": utc_time(record.finished_us),
     }
+
+
+def unknown_document(unknown: UnknownCall) -> Document:
+    """A call of unknown outcome, for whoever settles it."""
+    told = {"arguments": unknown.arguments, "age_s": unknown.age_s, "checkable": unknown.checkable}
+    return {**call_document(unknown.record), **told, "may_still_run": unknown.may_still_run}
 
 
 def approval_document(pending: Pending) -> Document:
@@ -196,6 +205,8 @@ def tool_document(entry: Entry, versions: list[Document], asks: tuple[Requiremen
         "target": spec.target,
         "runner": spec.runner,
         "credential": spec.credential,
+        "calls": list(spec.calls),
+        "trust": spec.trust,
         "contract_hash": spec.contract_hash,
         "binding_hash": spec.binding_hash,
         "asks": asks_document(asks),

@@ -21,8 +21,9 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..policy import Decision, Policies
+    from ..provenance import Origin
     from ..registry import Catalog, Entry
-    from ..types import Caller
+    from ..types import Caller, Trust
     from ..view import World
 
 _STYLES: dict[str, Style] = {"allow": "green", "ask": "yellow", "deny": "red"}
@@ -38,10 +39,11 @@ class Case:
     caller: Caller
     arguments: dict[str, Any]
     now_ns: int
+    origin: Origin
 
     def decide(self, policies: Policies, caller: Caller) -> Decision:
         """As at the call's fifth stage, were it this caller's."""
-        return policies.authorize(caller, self.entry.tool.spec, self.arguments, now_ns=self.now_ns)
+        return policies.authorize(caller, self.entry.tool.spec, self.arguments, now_ns=self.now_ns, origin=self.origin)
 
 
 def explain(
@@ -51,6 +53,15 @@ def explain(
     of: Annotated[
         str | None, typer.Option("--of", metavar="NAME", help="Whose call it would be; else that of --as.")
     ] = None,
+    untrusted: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--untrusted", metavar="ARGUMENT", help="An argument that stood only in untrusted results; repeatable."
+        ),
+    ] = None,
+    read_untrusted: Annotated[
+        bool, typer.Option("--read-untrusted", help="As in a run that has read an untrusted result.")
+    ] = False,
 ) -> int:
     """Say what would be decided of a call, by which policies and why, and what would change it. Runs nothing."""
     from ..view import World
@@ -60,14 +71,16 @@ def explain(
     caller = session.caller_by("--of") if of is None else session.named(of, "--of")
     catalog, policies, _ = load(session)
     entry = _entry(catalog, name)
+    arguments = _final(session, entry, caller, args)
     document = _explained(
         Case(
             session=session,
             world=World(catalog, policies, session.settings.filters),
             entry=entry,
             caller=caller,
-            arguments=_final(session, entry, caller, args),
+            arguments=arguments,
             now_ns=time.time_ns(),
+            origin=_origin(arguments, untrusted or [], read=read_untrusted),
         )
     )
     if session.json:
@@ -75,6 +88,22 @@ def explain(
     else:
         _print(session, document)
     return OK
+
+
+def _origin(arguments: dict[str, Any], untrusted: list[str], *, read: bool) -> Origin:
+    """Where the arguments would come from.
+
+    Raises:
+        BadParameter: One of those named is not there.
+    """
+    from ..provenance import Origin
+
+    for name in untrusted:
+        if name not in arguments:
+            known = ", ".join(arguments) or "none"
+            raise typer.BadParameter(f"there is no argument {name!r}; there are {known}", param_hint="--untrusted")
+    labels: dict[str, Trust] = {name: "untrusted" if name in untrusted else "trusted" for name in arguments}
+    return Origin(untrusted=read or bool(untrusted), labels=labels)
 
 
 def _entry(catalog: Catalog, wanted: str) -> Entry:
@@ -121,6 +150,8 @@ def _explained(case: Case) -> Document:
             "environment": caller.environment,
         },
         "arguments": case.arguments,
+        "read_untrusted": case.origin.untrusted,
+        "untrusted": sorted(n for n, label in (case.origin.labels or {}).items() if label == "untrusted"),
         "listed": not isinstance(look, Deny),
         "hidden": "; ".join(look.reasons) if isinstance(look, Deny) else None,
         "decision": word(decision),

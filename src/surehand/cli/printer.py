@@ -145,6 +145,14 @@ def local_time(at_us: int | None) -> str:
     return "" if at_us is None else _moment(at_us).astimezone().isoformat(" ", timespec="seconds")
 
 
+def age(seconds: float) -> str:
+    """How long ago, for people: the largest unit that fits, such as `3 h`."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
 def utc_time(at_us: int | None) -> str | None:
     """A time for programs: RFC 3339 in UTC, to the microsecond."""
     return None if at_us is None else _moment(at_us).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

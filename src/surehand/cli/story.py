@@ -29,6 +29,8 @@ def tell(out: Printer, story: CallStory) -> None:
             ("tool", f"{story.name}@{story.version}" if story.version else story.name),
             ("contract", story.contract_hash),
             ("caller", _caller(story)),
+            ("undoes", str(story.facts.get("undoes") or "")),
+            ("called by", str(story.facts.get("parent_call_id") or "")),
             ("decision", story.decision),
             ("policies", ", ".join(story.policies)),
             *(("reason", reason) for reason in story.reasons),

@@ -148,7 +148,8 @@ def _row(entry: ViewEntry) -> tuple[str, ...]:
 _SHOWN = (
     "display", "risk", "read_only", "requires_approval", "permissions", "idempotency", "key", "key_retention_s",
     "cache_ttl_s", "fallback", "upstream", "timeout_s", "sequential", "status_check", "undo", "owner", "tags",
-    "stage", "notice", "source", "target", "runner", "credential", "contract_hash", "binding_hash", "hidden",
+    "stage", "notice", "source", "target", "runner", "credential", "calls", "trust", "contract_hash", "binding_hash",
+    "hidden",
 )  # fmt: skip
 
 

@@ -9,10 +9,10 @@ import typer
 
 from ..errors import NotFoundError
 from .arguments import CallId
-from .documents import call_document
+from .documents import call_document, unknown_document
 from .failures import FAILED, OK, AlreadySettledError
 from .hints import after_settling
-from .printer import local_time
+from .printer import age
 from .session import Session
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .hints import Hint
 
     Settled = tuple[CallRecord, Hint]
+
+_ARGUMENT_CHARS = 80
 
 app = typer.Typer(no_args_is_help=True, help="Settle calls whose effect may or may not have happened.")
 
@@ -32,21 +34,23 @@ def list_(ctx: typer.Context) -> int:
     caller = session.caller
     records = session.run(lambda engine: engine.unknown.list(by=caller), needs="resolve")
     if session.json:
-        session.out.document({"calls": [call_document(record) for record in records]})
+        session.out.document({"calls": [unknown_document(one) for one in records]})
     elif not records:
         session.out.nothing("no call of unknown outcome; there is nothing to settle")
     else:
         session.out.table(
-            ("CALL", "TOOL", "CALLER", "STARTED", "KEY"),
+            ("CALL", "TOOL", "CALLER", "AGE", "CHECK", "ARGUMENTS", "KEY"),
             [
                 (
-                    record.call_id,
-                    f"{record.name}@{record.version}",
-                    record.caller.id,
-                    local_time(record.started_us),
-                    record.idempotency_key,
+                    one.call_id,
+                    f"{one.record.name}@{one.record.version}",
+                    one.record.caller.id,
+                    age(one.age_s),
+                    "still runs" if one.may_still_run else "yes" if one.checkable else "by hand",
+                    json.dumps(one.arguments, ensure_ascii=False)[:_ARGUMENT_CHARS],
+                    one.record.idempotency_key,
                 )
-                for record in records
+                for one in records
             ],
         )
     return OK

@@ -17,7 +17,9 @@ from ..errors import ConfigError, NotFoundError, StoreError, SurehandError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
 from ..pipeline.breaker import without_unavailable
+from ..pipeline.faults import fault
 from ..policy import Policies
+from ..provenance import origin_of
 from ..registry import Registry
 from ..runners import Gate
 from ..spec import ToolSpec
@@ -27,7 +29,6 @@ from ..view import ToolView, World
 from .approvals import Approvals
 from .closing import check_keys, hold_what_still_runs, settled
 from .control import Control
-from .faults import fault
 from .grants import Grants
 from .limits import LimitsInUse
 from .maintenance import Maintenance
@@ -37,6 +38,7 @@ from .records import Artifacts, Audit
 from .resume import Resumption
 from .runs import Runs
 from .sync import SyncEngine
+from .undo import undo
 from .unknown import Unknowns
 from .watch import Watch
 from .worlds import PolicyLoader, Worlds
@@ -95,6 +97,8 @@ class Engine:
         self._pid = 0
         self._changed = asyncio.Event()
         services.sinks.append(self._wake)
+        services.ready = self._ready
+        services.use = self._use
         registry.attach(self._list_allowed)
 
     async def __aenter__(self) -> Self:
@@ -252,6 +256,7 @@ class Engine:
             run=run,
             given_key=idempotency_key,
             view=view,
+            origin=origin_of(None if run is None else run.provenance),
         )
         try:
             result = await perform(passage, self._s)
@@ -314,6 +319,24 @@ class Engine:
                     await changed.wait()
             except TimeoutError:
                 continue
+
+    async def undo(self, call_id: str, *, by: Caller, reason: str) -> ToolResult:
+        """Takes back what a call did, by the `undo` that its tool declares. A governed call itself, at most once.
+
+        It is a call of `NAME.undo`, with the tool's own permissions and risk, by `by`: policy decides about
+        `Action::"call/NAME.undo"`, people are asked, and the result may be `pending`.
+
+        Args:
+            call_id: The call, in state `ok`.
+            by: Who takes it back. For somebody else's call policy must allow the action `resolve` too.
+            reason: For the record, and for whoever is asked.
+
+        Raises:
+            ConfigError: The reason is empty, the call is not `ok`, or its tool declares no `undo`.
+            NotFoundError: There is no such call in `by`'s tenant.
+            NotAllowedError: It is somebody else's, and policy does not let `by` resolve calls of the tool.
+        """
+        return await undo(self._s, call_id, by=by, reason=reason, world=await self._ready())
 
     # -- extension ------------------------------------------------------------------------------------
 

@@ -74,8 +74,8 @@ async def end_calls(
     left = [i for i, one in enumerate(results) if one is None or one.status == "pending"]
     if not left:
         return {}
-    # Those of the last turn are the newest, and few are made more than once.
-    most = len(results) * _MADE_AGAIN
+    # Those of the last turn, and what their handlers called, are the newest, and few are made more than once.
+    most = len(results) * _MADE_AGAIN * (1 + s.limits.nested_calls)
     records = await s.store.list_calls(by.tenant, run_id=step.run_id, limit=most)
     made = {one.position: one for one in reversed(records) if one.step_index == step.turn}
     return {i: await _end_call(s, by, calls[i], results[i], made.get(i)) for i in left}

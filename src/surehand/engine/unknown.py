@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
+import msgspec
+
 from ..errors import ConfigError, NotAllowedError, NotFoundError
 from ..ledger import CallRecord
 from ..pipeline import Services
@@ -9,9 +13,28 @@ from ..pipeline.stored import own_caller
 from ..pipeline.trace import stored_arguments
 from ..pipeline.unknown import HELD, may_still_run, settle_by_check, settle_done, settle_not_done
 from ..policy import Allow
-from ..redact import Redactor
+from ..redact import MARK, Redactor
 from ..spec import Done, NotDone
 from ..types import Caller
+
+
+class UnknownCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call whose effect may or may not have happened, as the person who settles it sees it."""
+
+    record: CallRecord
+    arguments: dict[str, Any]
+    """What it ran with, injected ones included, without secrets."""
+    age_s: float
+    """Since the handler was started."""
+    checkable: bool
+    """Whether the tool has a `status_check`, which `check` asks."""
+    may_still_run: bool
+    """Whether a handler of it may still be at work: until that has ended, nobody can say that it did not happen."""
+
+    @property
+    def call_id(self) -> str:
+        """Of the call."""
+        return self.record.call_id
 
 
 class Unknowns:
@@ -20,14 +43,15 @@ class Unknowns:
     def __init__(self, services: Services) -> None:
         self._s = services
 
-    async def list(self, *, by: Caller) -> list[CallRecord]:
+    async def list(self, *, by: Caller, limit: int = 100) -> list[UnknownCall]:
         """Open unknown calls of the caller's tenant, newest first.
 
         Raises:
             NotAllowedError: Policy does not let the caller resolve calls.
         """
         self._may(by, None)
-        return await self._s.store.list_calls(by.tenant, statuses=("unknown",))
+        records = await self._s.store.list_calls(by.tenant, statuses=("unknown",), limit=limit)
+        return [await self._told(record) for record in records]
 
     async def check(self, call_id: str, *, by: Caller) -> CallRecord:
         """Asks the tool's `status_check` now; without one, or without an answer, the call stays unknown.
@@ -67,6 +91,20 @@ class Unknowns:
             tool = None if entry is None else entry.tool
             return await settle_done(self._s, record, outcome, tool=tool, by=by, words=words)
         return await settle_not_done(self._s, record, by=by, words=words)
+
+    async def _told(self, record: CallRecord) -> UnknownCall:
+        entry = self._s.world.catalog.resolve(record.name, record.version)
+        schema = None if entry is None else entry.tool.spec.parameters
+        final = stored_arguments(self._s, record).final
+        shown: Any = self._redactor(record).value(final, schema, names=True)
+        since_us = record.started_us or record.created_us
+        return UnknownCall(
+            record=record,
+            arguments=cast("dict[str, Any]", shown) if isinstance(shown, dict) else dict.fromkeys(final, MARK),
+            age_s=max(0, self._s.clock.now_us() - since_us) / 1_000_000,
+            checkable=entry is not None and entry.tool.status_check is not None,
+            may_still_run=await may_still_run(self._s, record),
+        )
 
     def _redactor(self, record: CallRecord) -> Redactor:
         """Knows the secret arguments of the call: a person may quote them."""

@@ -17,10 +17,12 @@ def effect_key(
     *,
     idempotency_key: str | None,
     run: RunStep | None,
+    parent: tuple[str, int] | None = None,
 ) -> list[Any] | None:
     """The parts of the key, to be hashed, or `None` if nothing says which effect this is.
 
-    The contract's `key` arguments come first, then the caller's key, then the place in the run. The model's
+    The contract's `key` arguments come first, then the caller's key, then the place in the run, or, for a call that a
+    handler makes, the key of the handler's own call and its place among the handler's calls (`parent`). The model's
     own id of the call is never used: models and providers repeat them. The tenant is always a part; the
     version is not, so an effect stays the same effect across versions.
     """
@@ -30,4 +32,6 @@ def effect_key(
         return [caller.tenant, spec.name, "caller", caller.id, idempotency_key]
     if run is not None:
         return [caller.tenant, spec.name, "run", run.run_id, run.turn, run.position]
+    if parent is not None:
+        return [caller.tenant, spec.name, "parent", *parent]
     return None

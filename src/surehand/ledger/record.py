@@ -50,3 +50,9 @@ class CallRecord(msgspec.Struct, frozen=True, kw_only=True):
     finished_us: int | None = None
     key_expires_us: int | None = None
     """When a finished call lets go of its key."""
+    parent_call_id: str | None = None
+    """The call whose handler made this one, if one did; `position` is then its place among those."""
+    depth: int | None = None
+    """How deep it is nested; `None` for a call that no handler made."""
+    undoes: str | None = None
+    """The call that this one takes back, if it does."""

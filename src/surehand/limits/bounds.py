@@ -80,6 +80,10 @@ class Limits:
     """Failures in a row that speak of a tool's health, or its upstream's, after which it is not called."""
     breaker_open_s: float = 30.0
     """How long it is not called; then one call at a time probes it."""
+    call_depth: int = 3
+    """How deep calls that tools make may nest; the model's own call is not counted."""
+    nested_calls: int = 50
+    """Calls that tools may make for one call of the model's, directly or through each other."""
 
     @cached_property
     def arguments(self) -> ArgumentLimits:

@@ -27,7 +27,7 @@ def authorize(p: Passage, s: Services) -> Stop | None:
 
 def decide(p: Passage) -> Decision:
     """What policy, and the hooks that asked, say of the call as it stands."""
-    decision = p.world.policies.authorize(p.caller, p.spec, p.final, now_ns=p.began_us * 1000)
+    decision = p.world.policies.authorize(p.caller, p.spec, p.final, now_ns=p.began_us * 1000, origin=p.origin)
     if isinstance(decision, Deny) or not p.hook_asks:
         return decision
     asked = decision.requirements if isinstance(decision, Ask) else ()

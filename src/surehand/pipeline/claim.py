@@ -38,7 +38,8 @@ async def claim(p: Passage, s: Services) -> Stop | None:
 
 
 async def _claim(p: Passage, s: Services) -> Stop | Moved | None:
-    parts = effect_key(p.spec, p.final, p.caller, idempotency_key=p.given_key, run=p.run)
+    parent = None if p.parent is None else (p.parent.key, p.parent.position)
+    parts = effect_key(p.spec, p.final, p.caller, idempotency_key=p.given_key, run=p.run, parent=parent)
     if parts is None and not p.spec.repeatable:
         return p.refuse(
             "POLICY_DENIED",
@@ -110,9 +111,9 @@ def _order(p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...])
         call_id=call_id,
         tenant=p.caller.tenant,
         caller=p.caller,
-        run_id=None if p.run is None else p.run.run_id,
+        run_id=p.run_id,
         step_index=None if p.run is None else p.run.turn,
-        position=None if p.run is None else p.run.position,
+        position=_position(p),
         tool_call_id=storable(p.call.id),
         name=p.spec.name,
         version=p.spec.version,
@@ -131,6 +132,8 @@ def _order(p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...])
                 final=p.final,
                 caller=p.caller,
                 idempotency_key=p.idempotency_key,
+                untrusted=p.origin.untrusted,
+                labels=p.labels,
             ),
             tenant=p.caller.tenant,
             call_id=call_id,
@@ -142,6 +145,9 @@ def _order(p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...])
         attempt=0 if approval else 1,
         created_us=now_us,
         started_us=None if approval else now_us,
+        parent_call_id=None if p.parent is None else p.parent.call_id,
+        depth=None if p.parent is None else p.parent.depth,
+        undoes=p.undoes,
     )
     p.record = record
     p.started_us = record.started_us
@@ -156,6 +162,12 @@ def _order(p: Passage, s: Services, key: str | None, granted: tuple[Grant, ...])
         control=p.world.revision,
         now_us=now_us,
     )
+
+
+def _position(p: Passage) -> int | None:
+    if p.run is not None:
+        return p.run.position
+    return None if p.parent is None else p.parent.position
 
 
 def pending(record: CallRecord) -> Stop:
@@ -176,6 +188,9 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
         case "duplicate":
             return _duplicate(p, record)
         case "replay":
+            stop = await _undone(p, s, record)
+            if stop is not None:
+                return stop
             stored = await answer(s, record, p.world)
             return Stop(status="ok", replay=for_reader(s, p.caller, record, stored, p.world), of=record)
         case "unknown":
@@ -184,6 +199,22 @@ async def _answer(p: Passage, s: Services, existing: Existing) -> Stop | None:
             if record.status == "unknown":
                 record = await settle_by_check(s, record, p.world)
             return unknown(record) if record.status == "unknown" else None
+
+
+async def _undone(p: Passage, s: Services, record: CallRecord) -> Stop | None:
+    """What was taken back is not told as done."""
+    if p.entry is None or p.entry.tool.undo is None:
+        return None
+    undo = await s.store.undo_of(record.tenant, record.call_id)
+    if undo is None or undo.status != "ok":
+        return None
+    return p.refuse(
+        "IDEMPOTENCY_CONFLICT",
+        f"This effect of `{p.spec.name}` happened (call {record.call_id}) and was taken back (call {undo.call_id}). "
+        "Nothing was done now. If it is meant to happen again, it needs another key.",
+        call_id=record.call_id,
+        undo_call_id=undo.call_id,
+    )
 
 
 def unknown(record: CallRecord) -> Stop:

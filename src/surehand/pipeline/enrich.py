@@ -13,12 +13,17 @@ from ..types import Caller
 from .events import problem, redactor_of
 from .passage import Passage, Stop
 from .services import Services
+from .undo import unbound
 
 
 async def enrich(p: Passage, s: Services) -> Stop | None:
     """Completes `final`, then lets `check=` refuse it. Nothing changes a value after this."""
     inject(p)
     assert p.entry is not None
+    if p.undoes is not None:
+        stop = await unbound(p, s)
+        if stop is not None:
+            return stop
     check = p.entry.tool.check
     if check is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..event import EventKind
+from ..event import Event, EventKind
 from ..redact import Redactor
 from .passage import Passage, storable
 from .services import Services
@@ -16,16 +16,19 @@ def tell(p: Passage, s: Services, kind: EventKind, **data: Any) -> None:
     """One event of this call. `data` holds JSON values without secrets."""
     if not s.sinks:
         return
-    s.emit(
-        kind,
-        caller=p.caller,
+    event = Event(
+        kind=kind,
+        at_us=s.clock.now_us(),
+        tenant=p.caller.tenant,
         call_id=p.call_id if p.record is None else p.record.call_id,
         tool_call_id=storable(p.call.id),
         name=p.call.name if p.entry is None else p.spec.name,
-        run_id="" if p.run is None else p.run.run_id,
+        run_id=p.run_id or "",
         position=0 if p.run is None else p.run.position,
-        **data,
+        parent_call_id="" if p.parent is None else p.parent.call_id,
+        data=data,
     )
+    s.publish(event)
 
 
 def problem(p: Passage, s: Services, where: str, error: BaseException | str) -> None:

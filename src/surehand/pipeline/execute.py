@@ -21,6 +21,7 @@ from ..spec import Tool, ToolSpec
 from ..types import Caller
 from .breaker import is_blocked, watch
 from .events import problem, redactor_of, tell, worded
+from .nested import Nested, Perform
 from .output import display_text
 from .passage import Outcome, Passage
 from .services import Services
@@ -46,8 +47,14 @@ class _CallLogger(logging.LoggerAdapter[logging.Logger]):
             super().log(level, str(msg) % args if args else msg, **kwargs)
 
 
-async def execute(p: Passage, s: Services) -> None:
-    """Fills `outcome`. Never raises what the handler raised."""
+async def execute(p: Passage, s: Services, perform: Perform) -> None:
+    """Fills `outcome`. Never raises what the handler raised.
+
+    Args:
+        p: The call, ours to run.
+        s: The services.
+        perform: Makes the calls that the handler makes.
+    """
     if s.sinks:
         tell(p, s, "call.started", display=display_text(p, s))
     if p.started_us is None:
@@ -55,16 +62,18 @@ async def execute(p: Passage, s: Services) -> None:
     p.confirmed_us = p.started_us
     p.idempotency_key = p.idempotency_key or p.call_id
     deadline = s.clock.monotonic() + p.spec.timeout_s
+    deadline = deadline if p.not_after is None else min(deadline, p.not_after)
+    tools = Nested(p, s, perform)
     attempt = 0
     while True:
         attempt += 1
-        ended = await _attempt(p, s, deadline)
+        ended = await _attempt(p, s, deadline, tools)
         p.spent = p.spent or _may_have_worked(ended)
         watch(p, s, ended)
         outcome = _judge(p, s, ended, attempt)
         wait_s = _wait_before_next(p.spec, ended, attempt)
         if wait_s is None or is_blocked(p, s) or s.clock.monotonic() + wait_s >= deadline or _given_up(p):
-            p.outcome = outcome
+            p.outcome = msgspec.structs.replace(outcome, tainted=p.tainted)
             return
         await asyncio.sleep(wait_s)
 
@@ -96,15 +105,17 @@ async def _still_ours(p: Passage, s: Services) -> bool:
     )
 
 
-async def _attempt(p: Passage, s: Services, deadline: float) -> Ended:
+async def _attempt(p: Passage, s: Services, deadline: float, tools: Nested) -> Ended:
     assert p.entry is not None
     tool = p.entry.tool
     left_s = deadline - s.clock.monotonic()
-    leave = await s.gate.enter(p.spec.name if p.spec.sequential else None, timeout_s=left_s, stop=p.stop)
+    one = p.spec.name if p.spec.sequential else None
+    lent = None if p.parent is None else p.parent.lent
+    leave = await s.gate.enter(one, timeout_s=left_s, stop=p.stop, lent=lent)
     if leave is None:
         return NotStarted("no place was free in time", cancelled=_given_up(p))
     try:
-        call = _thunk(p, s, tool, deadline)
+        call = _thunk(p, s, tool, deadline, tools)
     except Exception as error:
         leave()
         problem(p, s, "binding arguments", error)
@@ -128,10 +139,14 @@ async def _attempt(p: Passage, s: Services, deadline: float) -> Ended:
         confirm=None if p.record is None else lambda: _still_ours(p, s),
         released=released,
     )
-    return await s.runner(tool).run(job)
+    tools.begin(deadline)
+    try:
+        return await s.runner(tool).run(job)
+    finally:
+        await tools.end()
 
 
-def _thunk(p: Passage, s: Services, tool: Tool, deadline: float) -> Callable[[], Any]:
+def _thunk(p: Passage, s: Services, tool: Tool, deadline: float, tools: Nested) -> Callable[[], Any]:
     """The handler with the arguments that the digest covers, written out and read back: the very value."""
     context = CallContext(
         call_id=p.call_id,
@@ -140,6 +155,7 @@ def _thunk(p: Passage, s: Services, tool: Tool, deadline: float) -> Callable[[],
         deadline=deadline,
         progress=_progress(p, s),
         logger=_CallLogger(p, s),
+        tools=tools,
     )
     p.context = context
     if tool.raw:

@@ -26,7 +26,7 @@ async def decide_anew(p: Passage, s: Services) -> Stop | None:
     entry = p.world.catalog.entries.get((spec.name, spec.version))
     if entry is None or entry.tool.spec.contract_hash != spec.contract_hash:
         return _gone(p)
-    if isinstance(p.world.look(p.caller, entry, now_us=p.began_us), Deny):
+    if isinstance(p.world.look(p.caller, entry, now_us=p.began_us, undoing=p.undoes is not None), Deny):
         return switched_off(p, entry) if p.world.is_killed(p.caller, entry, now_us=p.began_us) else _gone(p)
     p.entry = entry
     return authorize(p, s)

@@ -109,7 +109,7 @@ def _passing(p: Passage, s: Services) -> Generator[None]:
 async def _run(p: Passage, s: Services) -> Stop | None:
     """From here on the call is ours and running: whatever happens, it is settled."""
     try:
-        await execute(p, s)
+        await execute(p, s, perform)
     except asyncio.CancelledError as error:
         p.outcome, p.spent = fault(p, s, error), True
         await asyncio.shield(settle(p, s))

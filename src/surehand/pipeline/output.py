@@ -11,7 +11,7 @@ from ..normalize import Value, cap, display, failures
 from ..ports import StoredArtifact
 from ..redact import Redactor
 from ..spec.hashes import content_hash
-from ..types import Caller
+from ..types import Caller, Trust
 from .events import redactor_of
 from .passage import Passage
 from .services import Services, new_id
@@ -90,7 +90,14 @@ def make_result(
         answered_by=answered_by,
         approval_id=None if p.record is None else p.record.approval_id,
         display=display_text(p, s),
+        trust=_trust(p),
     )
+
+
+def _trust(p: Passage) -> Trust:
+    """A tool that is told what stood only in untrusted results may say it again, and vouches for none of it."""
+    tainted = p.tainted or (p.outcome is not None and p.outcome.tainted) or "untrusted" in p.labels.values()
+    return "untrusted" if tainted else p.spec.trust or "untrusted"
 
 
 def display_text(p: Passage, s: Services) -> str:

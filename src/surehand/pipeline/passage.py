@@ -14,12 +14,14 @@ from ..ledger import CallRecord
 from ..limits import Charge
 from ..normalize import Value
 from ..policy import Decision
+from ..provenance import CLEAN, Origin
 from ..redact import Redactor, clean_text
 from ..registry import Entry
 from ..schema import Coercion
 from ..spec import ToolSpec
-from ..types import Caller, Requirement
+from ..types import Caller, Requirement, Trust
 from ..view import ToolView, World
+from .parent import Parent
 
 if TYPE_CHECKING:
     from .interceptor import Interceptor
@@ -47,6 +49,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int = 1
     answered_by: str | None = None
     """The person who gave the value, where the handler never ran."""
+    tainted: bool = False
+    """Whether the handler read an untrusted result."""
 
 
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +83,16 @@ class Passage:
     """The idempotency key that the application passed."""
     view: ToolView | None = None
     """What the model was shown: nothing else is found, and its versions are meant."""
+    parent: Parent | None = None
+    """The call whose handler made this one; `None` for a call of a model's or an application's."""
+    undoes: str | None = None
+    """The call that this one takes back."""
+    origin: Origin = CLEAN
+    """Where its arguments come from."""
+    tainted: bool = False
+    """Whether its handler has read an untrusted result."""
+    not_after: float | None = None
+    """When the parent's handler must have ended, on the clock of `time.monotonic()`."""
 
     fallback_for: str | None = None
     """`name@version` of the tool that was asked for, if this call stands in for it; then `fallback_of` is its call."""
@@ -133,11 +147,28 @@ class Passage:
     """An earlier result of the same read, given again."""
 
     @property
+    def run_id(self) -> str | None:
+        """The run that the call, or the one whose handler made it, belongs to."""
+        if self.run is not None:
+            return self.run.run_id
+        return None if self.parent is None else self.parent.run_id
+
+    @property
     def view_digest(self) -> str:
         """Of the view that the model was shown, or of what the caller may see now."""
         run_id = "" if self.run is None else self.run.run_id
         view = self.view or self.world.view(self.caller, now_us=self.began_us, run_id=run_id)
         return view.digest
+
+    @property
+    def labels(self) -> dict[str, Trust]:
+        """Of each argument, as far as it has come; empty if nothing from outside was read. What is injected is ours."""
+        if not self.origin.untrusted:
+            return {}
+        return {
+            name: "trusted" if name in self.injected else self.origin.label(name, value)
+            for name, value in (self.final or self.arguments).items()
+        }
 
     @property
     def spec(self) -> ToolSpec:

@@ -32,7 +32,7 @@ async def read(p: Passage, s: Services, perform: Perform) -> ToolResult:
     try:
         stop = admit(p, s) or await charge_read(p, s)
         if stop is None:
-            await execute(p, s)
+            await execute(p, s, perform)
         error = stop.error if stop is not None else p.outcome.error if p.outcome is not None else None
         ill = error is not None and error.code in _ILL
         if ill and p.spec.fallback == FROM_CACHE and reuse(p, s, stale=True):

@@ -17,7 +17,7 @@ from ..ports import Attendant, CallerResolver, Clock, Move, RunSave, Store
 from ..redact import Redactor
 from ..runners import Breakers, Gate, InlineRunner, Runner, ThreadRunner
 from ..secrets import Keyring
-from ..spec import Tool
+from ..spec import Tool, ToolSpec
 from ..types import Caller
 from ..view import World
 from .interceptor import Interceptor
@@ -103,6 +103,10 @@ class Services:
     """Names of tools that a model is shown rather than others."""
     read_only_records: Literal["after", "before"] = "after"
     """Whether the record of a read-only call is durable before its result is returned."""
+    ready: Callable[[], Awaitable[World]] | None = None
+    """Gives the world once everything that was registered is published, for calls of handlers; set by the engine."""
+    use: Callable[[ToolSpec], Awaitable[None]] | None = None
+    """Told of each call of a draft, which must not change any more; set by the engine."""
 
     @property
     def lease_us(self) -> int:
@@ -141,6 +145,10 @@ class Services:
             position=position,
             data=data,
         )
+        self.publish(event)
+
+    def publish(self, event: Event) -> None:
+        """Tells all sinks; one that fails never harms the call."""
         for sink in self.sinks:
             _tell(sink, event)
 

@@ -7,10 +7,11 @@ import msgspec
 from ..errors import SurehandError
 from ..normalize import failures
 from ..ports import Move
+from ..spec.undoing import UNDO
 from .events import problem
 from .passage import Outcome, Passage, Stop
 from .services import Services
-from .trace import seal_json, trace
+from .trace import seal_json, trace, undone
 
 
 async def settle(p: Passage, s: Services) -> Stop | None:
@@ -21,6 +22,9 @@ async def settle(p: Passage, s: Services) -> Stop | None:
     move = _settlement(p, s, outcome)
     try:
         if await s.store.move(move):
+            if record.undoes is not None and outcome.status == "ok":
+                name, undo = record.name.removesuffix(UNDO), record.call_id
+                s.emit("call.undone", caller=p.caller, call_id=record.undoes, name=name, undo_call_id=undo)
             return None
         await s.store.record([trace(p, s, "call.late", status=outcome.status)])
     except SurehandError:
@@ -48,13 +52,19 @@ def _settlement(p: Passage, s: Services, outcome: Outcome) -> Move:
         outcome=_sealed(p, s, outcome),
         error_code=code,
         finished_us=now_us,
-        key_expires_us=now_us + int(p.spec.key_retention_s * 1_000_000) if settled == "ok" else None,
+        key_expires_us=now_us + int(_retention_s(p) * 1_000_000) if settled == "ok" else None,
         release_key=settled in ("error", "cancelled"),
         spent=p.spent,
         audit=(
             trace(p, s, "call.settled", status=settled, attempt=outcome.attempt, finished_us=now_us, error_code=code),
+            *(undone(s, record) if settled == "ok" else ()),
         ),
     )
+
+
+def _retention_s(p: Passage) -> float:
+    above_s = p.spec.key_retention_s if p.parent is None else p.parent.key_retention_s
+    return min(p.spec.key_retention_s, above_s)
 
 
 def _sealed(p: Passage, s: Services, outcome: Outcome) -> bytes:

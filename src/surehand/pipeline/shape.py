@@ -155,6 +155,7 @@ async def _record(p: Passage, s: Services, result: ToolResult, stop: Stop | None
         error_code=None if result.error is None else result.error.code,
         finished_us=s.clock.now_us(),
         attempt=0 if p.outcome is None else p.outcome.attempt,
+        trust=result.trust,
         result_ref=s.keyring.keyed_hash(result.content),
     )
     try:

@@ -10,8 +10,10 @@ from ..call import ResultStatus, RunStep, ToolCall, ToolResult
 from ..errors import Code, ToolError, tool_error
 from ..ledger import CallRecord
 from ..normalize import failures
+from ..provenance import Origin
 from ..types import Caller
 from ..view import World
+from .parent import Parent
 from .passage import Passage, Stop
 from .services import Services
 from .shape import shape
@@ -26,8 +28,15 @@ def own_caller(s: Services, record: CallRecord) -> Caller:
 def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World) -> Passage:
     """A passage for a call of the ledger, as far as stage 1."""
     stored = stored_arguments(s, record)
-    run = None
-    if record.run_id is not None:
+    run = parent = None
+    if record.parent_call_id is not None:
+        parent = Parent(
+            call_id=record.parent_call_id,
+            depth=record.depth or 1,
+            position=record.position or 0,
+            run_id=record.run_id,
+        )
+    elif record.run_id is not None:
         run = RunStep(run_id=record.run_id, turn=record.step_index or 0, position=record.position or 0)
     arguments = stored.written if stored.edit is None else stored.edit.arguments
     return Passage(
@@ -37,6 +46,9 @@ def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World
         world=world,
         began_us=s.clock.now_us(),
         run=run,
+        parent=parent,
+        undoes=record.undoes,
+        origin=Origin(untrusted=stored.untrusted, labels=stored.labels),
         record=record,
         written=stored.written,
         edit=stored.edit,

@@ -10,7 +10,7 @@ from ..audit import AuditRow, Kind, audit_row
 from ..call import ToolResult
 from ..ledger import CallRecord
 from ..policy import Ask, Decision
-from ..types import Caller
+from ..types import Caller, Trust
 from .events import redactor_of
 from .passage import Edit, Outcome, Passage, storable
 from .services import Services, new_id
@@ -33,6 +33,10 @@ class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
     """What the handler is given."""
     edit: Edit | None = None
     """What a person made of them; `arguments` and `final` are then theirs."""
+    untrusted: bool = False
+    """Whether something from outside had been read before the call was asked for."""
+    labels: dict[str, Trust] = {}
+    """Where each argument came from, if so."""
 
 
 def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
@@ -45,6 +49,11 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
         "step_index": None if p.run is None else p.run.turn,
         "position": None if p.run is None else p.run.position,
         "run_state": p.caller.run_state,
+        "parent_call_id": None if p.parent is None else p.parent.call_id,
+        "depth": None if p.parent is None else p.parent.depth,
+        "undoes": p.undoes,
+        "read_untrusted": p.origin.untrusted or None,
+        "untrusted_arguments": sorted(n for n, label in p.labels.items() if label == "untrusted") or None,
         "policy_set": p.world.policies.digest,
         "view_digest": p.view_digest,
         "started_us": p.started_us,
@@ -60,7 +69,7 @@ def trace(p: Passage, s: Services, kind: Kind, **facts: Any) -> AuditRow:
             "attempt": p.record.attempt,
         }
     call_id = p.record.call_id if p.record is not None else p.call_id
-    return _row(s, kind, p.caller.tenant, call_id, None if p.run is None else p.run.run_id, {**known, **facts})
+    return _row(s, kind, p.caller.tenant, call_id, p.run_id, {**known, **facts})
 
 
 def record_row(
@@ -68,6 +77,14 @@ def record_row(
 ) -> AuditRow:
     """A record of something that happened to a call outside its passage, such as a decision about it; or to none."""
     return _row(s, kind, tenant, call_id, run_id, {"policy_set": s.world.policies.digest, **facts})
+
+
+def undone(s: Services, undo: CallRecord) -> tuple[AuditRow, ...]:
+    """The record, with a call that was taken back, of the call that did it; nothing if that takes none back."""
+    if undo.undoes is None:
+        return ()
+    facts = {"undo_call_id": undo.call_id, "by": undo.caller.id}
+    return (_row(s, "call.undone", undo.tenant, undo.undoes, None, facts),)
 
 
 def late(s: Services, row: AuditRow) -> AuditRow:

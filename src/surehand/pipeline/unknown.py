@@ -16,7 +16,7 @@ from ..types import Caller
 from ..view import World
 from .passage import Outcome
 from .services import Services
-from .trace import record_row, seal_json, stored_arguments
+from .trace import record_row, seal_json, stored_arguments, undone
 
 CHECK_TIMEOUT_S = 30.0
 HELD = "held"
@@ -129,7 +129,7 @@ async def settle_done(
             outcome=seal_json(s, outcome, tenant=record.tenant, call_id=record.call_id, what="outcome"),
             finished_us=now_us,
             key_expires_us=now_us + int(retention_s * 1_000_000),
-            audit=(_row(s, "call.resolved", record, by=by, status="ok", evidence=words),),
+            audit=(_row(s, "call.resolved", record, by=by, status="ok", evidence=words), *undone(s, record)),
         )
     )
     return await s.store.get_call(record.tenant, record.call_id) or record

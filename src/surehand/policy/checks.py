@@ -197,7 +197,8 @@ class Checker:
 
     def _shapes(self, rule: Rule) -> Mapping[str, RecordOf]:
         reads = rule.reads
-        want = wanted(reads.below_arguments(reads.values), reads.below_arguments(reads.presence))
+        named_only = reads.below_arguments(reads.presence) | {(name,) for name in reads.labels}
+        want = wanted(reads.below_arguments(reads.values), named_only)
         named = sorted(uid.id for uid in pst.entity_uids(rule.template.clauses) if str(uid.type) == "Action")
         specs: Iterable[ToolSpec] = self._in_scope(rule)
         if not named:

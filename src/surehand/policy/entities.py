@@ -33,6 +33,7 @@ TOOL: Final[Mapping[str, tuple[Mapping[str, Any], Callable[[ToolSpec], Any]]]] =
     "stage": (_STRING, lambda spec: spec.stage),
     "source": (_STRING, lambda spec: spec.source),
     "idempotency": (_STRING, lambda spec: spec.idempotency),
+    "trust": (_STRING, lambda spec: spec.trust),
 }
 """Each attribute of `Tool`: its Cedar type, and where it comes from."""
 USER: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -45,10 +46,10 @@ USER: Final[Mapping[str, Mapping[str, Any]]] = {
 """Each attribute of `User` and its Cedar type."""
 CONTEXT: Final[Mapping[str, Mapping[str, Any]]] = {
     "environment": _STRING,
-    "run": {"type": "Record", "attributes": {"state": _STRING}},
+    "run": {"type": "Record", "attributes": {"state": _STRING, "untrusted": _BOOLEAN}},
     "now": {"type": "Extension", "name": "datetime"},
 }
-"""Each attribute of `context` but `arguments`, and its Cedar type."""
+"""Each attribute of `context` but `arguments` and `provenance`, which calls have too, and its Cedar type."""
 
 
 def user_id(caller: Caller) -> str:
@@ -131,7 +132,8 @@ def schema(calls: Mapping[str, Mapping[str, Any]], named: Iterable[str]) -> str:
         resources = ["Tool", "System"] if action in OF_THE_SYSTEM else ["Tool"]
         declare(action)["appliesTo"] = _applies(resources, CONTEXT)
     for action, arguments in calls.items():
-        declare(action)["appliesTo"] = _applies(["Tool"], {**CONTEXT, "arguments": arguments})
+        context = {**CONTEXT, "arguments": arguments, "provenance": _labels(arguments)}
+        declare(action)["appliesTo"] = _applies(["Tool"], context)
     tool = {name: type_ for name, (type_, _) in TOOL.items()}
     types = {
         "Tenant": {},
@@ -142,6 +144,15 @@ def schema(calls: Mapping[str, Mapping[str, Any]], named: Iterable[str]) -> str:
         "Tool": {"shape": {"type": "Record", "attributes": tool}},
     }
     return orjson.dumps({"": {"entityTypes": types, "actions": actions}}, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _labels(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The type of `context.provenance`: a label for each argument that is there."""
+    named = arguments["attributes"].items()
+    return {
+        "type": "Record",
+        "attributes": {name: {**_STRING, "required": one["required"]} for name, one in named},
+    }
 
 
 def _applies(resources: list[str], context: Mapping[str, Any]) -> dict[str, Any]:

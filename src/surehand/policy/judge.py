@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 from cedarpy import Entities
 
-from ..types import Caller
+from ..provenance import CLEAN, Origin
+from ..types import Caller, Trust
 from . import cedar
 from .cedar import Verdict
 from .decision import Allow, Ask, Decision, Deny
@@ -28,6 +29,7 @@ def judged(
     arguments: Mapping[str, Any],
     now_ns: int,
     lacking: Iterable[str],
+    origin: Origin = CLEAN,
 ) -> Decision:
     """The decision on one request.
 
@@ -38,46 +40,69 @@ def judged(
         arguments: Final arguments; not looked at unless the target's policies do.
         now_ns: Nanoseconds since the epoch.
         lacking: The reasons to give if no permit applies.
+        origin: Where the arguments come from; not looked at unless the target's policies do.
     """
     try:
-        request = _request(target, caller, arguments, now_ns)
+        request = _request(target, caller, arguments, now_ns, origin)
     except UnreadableError as error:
         return _unreadable(target.slice, error)
     entities = cedar.entities_of(user, target.entities)
     return _decision(target.slice, request, entities, lacking)
 
 
-def applies(target: Target, caller: Caller, *, user: str, arguments: Mapping[str, Any], now_ns: int) -> bool | None:
+def applies(
+    target: Target,
+    caller: Caller,
+    *,
+    user: str,
+    arguments: Mapping[str, Any],
+    now_ns: int,
+    origin: Origin = CLEAN,
+) -> bool | None:
     """Whether the only policy of a target, a permit, applies to one request; `None`: it cannot be evaluated."""
     try:
-        request = _request(target, caller, arguments, now_ns)
+        request = _request(target, caller, arguments, now_ns, origin)
     except UnreadableError:
         return None
     verdict = cedar.evaluate(target.slice.policies, cedar.entities_of(user, target.entities), request)
     return None if verdict.erring or not verdict.decided else verdict.allowed
 
 
-def _request(target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int) -> dict[str, Any]:
+def _request(
+    target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int, origin: Origin
+) -> dict[str, Any]:
     return {
         "principal": uid("User", user_id(caller)),
         "action": uid("Action", target.action),
         "resource": target.resource,
-        "context": _context(target, caller, arguments, now_ns),
+        "context": _context(target, caller, arguments, now_ns, origin),
     }
 
 
-def _context(target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int) -> str:
+def _context(target: Target, caller: Caller, arguments: Mapping[str, Any], now_ns: int, origin: Origin) -> str:
     looked_at = target.slice
     context: dict[str, Any] = {}
     if target.with_arguments:
         context["arguments"] = projected(looked_at.want, target.types, arguments)
+    if looked_at.labels:
+        context["provenance"] = labels_of(target, arguments, origin)
     if looked_at.environment:
         context["environment"] = caller.environment
     if looked_at.run:
-        context["run"] = {"state": caller.run_state}
+        context["run"] = {"state": caller.run_state, "untrusted": origin.untrusted}
     if looked_at.now:
         context["now"] = {"__extn": {"fn": "datetime", "arg": _datetime(now_ns)}}
     return orjson.dumps(context).decode()
+
+
+def labels_of(target: Target, arguments: Mapping[str, Any], origin: Origin) -> dict[str, Trust]:
+    """The label of each argument that is there and whose label is looked at. What is injected is vouched for."""
+    injected: Mapping[str, str] = {} if target.spec is None else target.spec.injected
+    return {
+        name: "trusted" if name in injected else origin.label(name, arguments[name])
+        for name in target.slice.labels
+        if arguments.get(name) is not None
+    }
 
 
 def _datetime(now_ns: int) -> str:

@@ -6,19 +6,24 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import get_args
 
-from ..types import Idempotency, Risk, Stage
+from ..types import Idempotency, Risk, Stage, Trust
 from .entities import CONTEXT, SYSTEM, TOOL, USER
 from .rules import Rule
 from .syntax import Path, groups_compared, has_on, literals_beside
 
-_KNOWN = {"principal": frozenset(USER), "resource": frozenset(TOOL), "context": frozenset({*CONTEXT, "arguments"})}
+_KNOWN = {
+    "principal": frozenset(USER),
+    "resource": frozenset(TOOL),
+    "context": frozenset({*CONTEXT, "arguments", "provenance"}),
+}
 _CLOSED: dict[str, tuple[str, ...]] = {
     "risk": get_args(Risk),
     "idempotency": get_args(Idempotency),
     "stage": get_args(Stage),
+    "trust": get_args(Trust),
 }
 """Attributes of a tool with a closed set of values: a policy that compares one with another never does anything."""
-_WHOLE: frozenset[Path] = frozenset({(), ("arguments",)})
+_WHOLE: frozenset[Path] = frozenset({(), ("arguments",), ("provenance",)})
 
 
 def is_whole(rule: Rule) -> bool:
@@ -37,8 +42,12 @@ def misuse(rule: Rule) -> Iterable[str]:
         for name in sorted(has_on(variable, clauses) - known):
             yield f"{variable} never has {name}; {suggested(name, known) or 'it has ' + ', '.join(sorted(known))}"
     for path in sorted(rule.reads.presence):
-        if path[0] == "run" and path[1:] not in ((), ("state",)):
-            yield f"context.{'.'.join(path)} does not exist; write context.run.state"
+        if path[0] == "run" and path[1:] not in ((), ("state",), ("untrusted",)):
+            yield f"context.{'.'.join(path)} does not exist; write context.run.state or context.run.untrusted"
+    for name in sorted(rule.reads.labels):
+        wrong = literals_beside(clauses, ("provenance", name), of="context") - set(get_args(Trust))
+        for value in sorted(wrong):
+            yield f'context.provenance.{name} is never "{value}"; it is "trusted" or "untrusted"'
     yield from _values(rule)
     yield from _entities(rule)
     if not rule.scope.plain and rule.scope.names == frozenset():

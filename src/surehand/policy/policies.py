@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from ..errors import PolicyError
+from ..provenance import CLEAN, Origin
 from ..registry import Catalog
 from ..spec import ToolSpec, content_hash
 from ..types import BUILTIN_ROLES, Caller, Requirement, group_names
@@ -15,7 +16,7 @@ from .cache import Bounded
 from .checks import Checker
 from .decision import SELF, Decision, Deny
 from .entities import OF_THE_SYSTEM, user_entity
-from .judge import judged
+from .judge import judged, labels_of
 from .people import People
 from .rules import Rule, read_rules
 from .shadows import Request, Shadows, Step, too_many
@@ -163,7 +164,15 @@ class Policies:
         """Whether any policy looks at the time, so that its decisions cannot be kept."""
         return self._reads_now
 
-    def authorize(self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], *, now_ns: int) -> Decision:
+    def authorize(
+        self,
+        caller: Caller,
+        spec: ToolSpec,
+        arguments: Mapping[str, Any],
+        *,
+        now_ns: int,
+        origin: Origin = CLEAN,
+    ) -> Decision:
         """Whether this call may run. What may not be viewed may not be called.
 
         Args:
@@ -171,6 +180,7 @@ class Policies:
             spec: The pinned version.
             arguments: All final arguments, injected ones included.
             now_ns: Nanoseconds since the epoch.
+            origin: Where the arguments come from.
         """
         contract = (spec.contract_hash, spec.stage)
         looks = self._looks.get((contract, caller.tenant) if caller.tenant in self._own else contract)
@@ -180,15 +190,27 @@ class Policies:
         if not looks.plain.issuperset(arguments) and (forged := _forged(arguments)) is not None:
             return forged
         seen = cache_key(looks, arguments) if looks.keeps else None
-        whole = (contract, caller.identity, seen)
+        whole: tuple[object, ...] = (contract, caller.identity, seen)
+        if origin.untrusted:
+            labels = self._labels(spec, caller, arguments, origin)
+            seen, whole = (None, ()) if labels is None else (seen, (*whole, "untrusted", *labels))
         kept = None if seen is None else self._calls.get(whole)
         if kept is not None:
             return kept
         decision = _forged(arguments)
         if decision is not None:
             return decision
-        decision = self._authorized(caller, spec, arguments, now_ns)
+        decision = self._authorized(caller, spec, arguments, now_ns, origin)
         return decision if seen is None else self._calls.put(whole, decision)
+
+    def _labels(
+        self, spec: ToolSpec, caller: Caller, arguments: Mapping[str, Any], origin: Origin
+    ) -> tuple[object, ...] | None:
+        """What a kept decision depends on besides, where something from outside was read; `None`: keep none."""
+        if self._shadows:
+            return None
+        target = self._slices.target("call", spec, caller.tenant)
+        return tuple(labels_of(target, arguments, origin).items())
 
     def _look(self, spec: ToolSpec, tenant: str) -> LooksAt:
         target = self._slices.target("call", spec, tenant)
@@ -239,10 +261,12 @@ class Policies:
         needed = set(spec.permissions)
         return tuple(sorted(needed.difference(caller.scopes) | needed.difference(self._scopes_of(caller))))
 
-    def _authorized(self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], now_ns: int) -> Decision:
+    def _authorized(
+        self, caller: Caller, spec: ToolSpec, arguments: Mapping[str, Any], now_ns: int, origin: Origin
+    ) -> Decision:
         may_view = self._other("view", caller, spec, now_ns)
         denied = isinstance(may_view, Deny)
-        decision = may_view if denied else self._judged("call", caller, spec, arguments, now_ns)
+        decision = may_view if denied else self._judged("call", caller, spec, arguments, now_ns, origin=origin)
         if not self._shadows:
             return decision
 
@@ -251,9 +275,11 @@ class Policies:
                 return may_view
             if slices is None and not denied:
                 return decision
-            return self._judged(step, caller, spec, arguments, now_ns, slices)
+            return self._judged(step, caller, spec, arguments, now_ns, slices, origin=origin)
 
-        request = Request(spec=spec, caller=caller, user=self._user(caller), arguments=arguments, now_ns=now_ns)
+        request = Request(
+            spec=spec, caller=caller, user=self._user(caller), arguments=arguments, now_ns=now_ns, origin=origin
+        )
         shadow = self._shadows.of(request, decision, judge, lambda step: judge(step, self._permitting))
         return msgspec.structs.replace(decision, shadow=shadow) if shadow else decision
 
@@ -272,10 +298,20 @@ class Policies:
         arguments: Mapping[str, Any],
         now_ns: int,
         slices: Slices | None = None,
+        *,
+        origin: Origin = CLEAN,
     ) -> Decision:
         target = (slices or self._slices).target(kind, spec, caller.tenant)
         lacking = self._lacking(kind, caller, spec)
-        return judged(target, caller, user=self._user(caller), arguments=arguments, now_ns=now_ns, lacking=lacking)
+        return judged(
+            target,
+            caller,
+            user=self._user(caller),
+            arguments=arguments,
+            now_ns=now_ns,
+            lacking=lacking,
+            origin=origin,
+        )
 
     def _user(self, caller: Caller) -> str:
         user = self._users.get(caller.identity)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
+from ..provenance import CLEAN, Origin
 from ..spec import ToolSpec
 from ..types import Caller
 from .decision import Allow, Ask, Decision, Deny, Requirement, Shadow, word
@@ -35,6 +36,7 @@ class Request:
     """The caller as a Cedar entity, in JSON."""
     arguments: Mapping[str, Any]
     now_ns: int
+    origin: Origin = CLEAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +134,14 @@ def _enforced(apart: _Apart, request: Request, judge: Judge, permitted: Judge) -
 
 
 def _with(rule: Rule, target: Target, request: Request, base: Decision, permitted: Callable[[], Decision]) -> Decision:
-    holds = applies(target, request.caller, user=request.user, arguments=request.arguments, now_ns=request.now_ns)
+    holds = applies(
+        target,
+        request.caller,
+        user=request.user,
+        arguments=request.arguments,
+        now_ns=request.now_ns,
+        origin=request.origin,
+    )
     if holds is None:
         return Deny(policies=(rule.id,), reasons=(rule.reason,))
     if not holds:

@@ -48,6 +48,8 @@ class Slice:
     """Attributes of the tool that are looked at."""
     itself: bool
     """Whether it matters which tool it is, besides its attributes."""
+    labels: tuple[str, ...]
+    """Arguments of which it matters where they come from."""
     environment: bool
     run: bool
     now: bool
@@ -146,10 +148,13 @@ def _compiled(rules: list[Rule], *, is_listed: bool) -> Slice:
     hard = [template for name, template in templates.items() if not kept[name].groups]
     values: set[Path] = set()
     presence: set[Path] = set()
+    labels: set[str] = set()
     if not is_listed:
         for rule in kept.values():
             values |= rule.reads.below_arguments(rule.reads.values)
             presence |= rule.reads.below_arguments(rule.reads.presence)
+            labels |= rule.reads.labels
+            presence |= {(name,) for name in rule.reads.labels}
     return Slice(
         number=next(_NUMBERS),
         rules=kept,
@@ -161,6 +166,7 @@ def _compiled(rules: list[Rule], *, is_listed: bool) -> Slice:
         want=wanted(values, presence),
         tool=tuple(sorted({name for rule in kept.values() for name in rule.reads.tool & TOOL.keys()})),
         itself=any(rule.reads.itself for rule in kept.values()),
+        labels=tuple(sorted(labels)),
         environment=any(rule.reads.reads("environment") for rule in kept.values()),
         run=any(rule.reads.reads("run") for rule in kept.values()),
         now=any(rule.reads.reads("now") for rule in kept.values()),

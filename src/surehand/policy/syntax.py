@@ -30,8 +30,14 @@ class Reads:
 
     @property
     def arguments(self) -> frozenset[Path]:
-        """Paths below `context.arguments`, from the argument's name on."""
-        return frozenset(self.below_arguments(self.values | self.presence))
+        """Paths below `context.arguments`, from the argument's name on; of whose label it reads, the name."""
+        return frozenset(self.below_arguments(self.values | self.presence)) | {(name,) for name in self.labels}
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """Arguments whose label below `context.provenance` is looked at."""
+        paths = self.values | self.presence
+        return frozenset(path[1] for path in paths if path[:1] == ("provenance",) and len(path) > 1)
 
     @staticmethod
     def below_arguments(paths: Iterable[Path]) -> set[Path]:
@@ -160,8 +166,8 @@ def role_of(template: pst.Template) -> str | None:
     return entity.id if isinstance(entity, pst.EntityUid) and str(entity.type) == "Role" else None
 
 
-def literals_beside(clauses: tuple[pst.Clause, ...], path: Path) -> set[str]:
-    """The texts that a condition compares an attribute of the resource with: by `==`, `!=` or as members of a set."""
+def literals_beside(clauses: tuple[pst.Clause, ...], path: Path, *, of: str = "resource") -> set[str]:
+    """The texts that a condition compares an attribute of a variable with: by `==`, `!=` or as members of a set."""
     found: set[str] = set()
     stack: list[Any] = list(clauses)
     while stack:
@@ -169,7 +175,7 @@ def literals_beside(clauses: tuple[pst.Clause, ...], path: Path) -> set[str]:
         if isinstance(node, pst.BinaryOp) and node.op in _COMPARISONS:
             left, right = _members(node.left), _members(node.right)
             for here, there in ((left, right), (right, left)):
-                if any(_chain(part) == ("resource", path) for part in here):
+                if any(_chain(part) == (of, path) for part in here):
                     found.update(part.value for part in there if isinstance(part, pst.StringLit))
         stack.extend(children(node))
     return found

@@ -10,6 +10,7 @@ from .quotas import HealthRecord, HealthState, QuotaStore, ReadCharges
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
 from .store import Ballot, Claim, Move, Store, StoredArtifact
+from .undo import UndoStore
 
 __all__ = [
     "ApprovalStore",
@@ -43,4 +44,5 @@ __all__ = [
     "StoredEvent",
     "SystemClock",
     "TurnRecord",
+    "UndoStore",
 ]

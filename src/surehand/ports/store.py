@@ -33,6 +33,7 @@ from .existing import Existing
 from .grants import GrantStore, NotLifted
 from .quotas import QuotaStore
 from .runs import RunStore
+from .undo import UndoStore
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True):
@@ -105,7 +106,7 @@ class StoredArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """Sealed."""
 
 
-class Store(RunStore, ApprovalStore, GrantStore, QuotaStore, ControlStore, Protocol):
+class Store(RunStore, ApprovalStore, GrantStore, QuotaStore, ControlStore, UndoStore, Protocol):
     """See the module for what is guaranteed."""
 
     async def open(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import RegistryError, SpecError
 from ..spec import Definition, Handler, Tool, ToolSpec, bind_tool, raw_tool
 from ..spec.tool_spec import NAME
+from ..spec.undoing import UNDO, undo_tool
 from ..types import Caller
 from .catalog import Catalog, Entry, build_catalog
 from .standing import Standings, placed
@@ -224,6 +225,11 @@ class Registry:
                 "alias_taken", operation, f"{spec.name!r} is an alias of {self._catalog.aliases[spec.name]!r}"
             )
         taken = self._lookalike(spec.name)
+        undoing = spec.name + UNDO
+        if taken is None and entry.tool.undo is not None:
+            versions = self._versions(undoing)
+            foreign = any(one.tool.spec.undoes != spec.name for one in versions)
+            taken = undoing if foreign else self._lookalike(undoing)
         if taken is not None:
             raise RegistryError(
                 "duplicate", operation, f"{spec.name!r} looks like {taken!r}, which is taken; choose another name"
@@ -237,9 +243,12 @@ class Registry:
             )
 
     def _put(self, entry: Entry) -> None:
+        """Publishes an entry, and with it the one that takes back its calls, if it has an `undo`."""
         catalog = self._catalog
-        key = (entry.tool.spec.name, entry.tool.spec.version)
-        self._catalog = build_catalog(catalog.revision + 1, {**catalog.entries, key: entry}, catalog.aliases)
+        undo = undo_tool(entry.tool)
+        new = [entry] if undo is None else [entry, Entry(undo, entry.created_at_ns)]
+        entries = {(one.tool.spec.name, one.tool.spec.version): one for one in new}
+        self._catalog = build_catalog(catalog.revision + 1, {**catalog.entries, **entries}, catalog.aliases)
 
     def _change(self, operation: str, name: str, version: str | None, **flags: bool) -> None:
         with self._lock:

@@ -11,7 +11,8 @@ class Gate:
     """A bounded number of places with a bounded queue, and one place for each sequential tool.
 
     A place is given back when the handler has really ended, so one that was given up after a timeout still
-    holds its tool's place.
+    holds its tool's place. A handler that calls tools lends its place to one of them at a time: it waits for it, and
+    if all places were held by such handlers, none would ever be free.
     """
 
     def __init__(self, *, places: int, queue: int) -> None:
@@ -21,7 +22,12 @@ class Gate:
         self._tools: dict[str, asyncio.Lock] = {}
 
     async def enter(
-        self, tool: str | None, *, timeout_s: float, stop: asyncio.Future[None] | None = None
+        self,
+        tool: str | None,
+        *,
+        timeout_s: float,
+        stop: asyncio.Future[None] | None = None,
+        lent: asyncio.Semaphore | None = None,
     ) -> Callable[[], None] | None:
         """Waits for a place.
 
@@ -29,6 +35,7 @@ class Gate:
             tool: Name of a sequential tool, else `None`.
             timeout_s: How long to wait at most.
             stop: Done when whoever waits gives up.
+            lent: The place of the handler that makes the call; as good as any other.
 
         Returns:
             What gives the place back, to be called once; `None` if there was none in time.
@@ -39,7 +46,7 @@ class Gate:
         if self._waiting >= self._queue:
             return None
         self._waiting += 1
-        waiting = asyncio.ensure_future(self._wait(tool))
+        waiting = asyncio.ensure_future(self._wait(tool, lent))
         try:
             watched: set[asyncio.Future[Any]] = {waiting} if stop is None else {waiting, stop}
             await asyncio.wait(watched, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
@@ -53,23 +60,44 @@ class Gate:
         await _give_up(waiting)
         return None
 
-    async def _wait(self, tool: str | None) -> Callable[[], None]:
+    async def _wait(self, tool: str | None, lent: asyncio.Semaphore | None) -> Callable[[], None]:
         if tool is None:
-            await self._places.acquire()
-            return self._places.release
+            return await self._place(lent)
         lock = self._tools.setdefault(tool, asyncio.Lock())
         await lock.acquire()
         try:
-            await self._places.acquire()
+            give_back = await self._place(lent)
         except BaseException:
             lock.release()
             raise
 
         def leave() -> None:
             lock.release()
-            self._places.release()
+            give_back()
 
         return leave
+
+    async def _place(self, lent: asyncio.Semaphore | None) -> Callable[[], None]:
+        """A place of the engine's, or the lent one: whichever is free first."""
+        if lent is None or not self._places.locked():
+            await self._places.acquire()
+            return self._places.release
+        asked = {asyncio.ensure_future(place.acquire()): place for place in (lent, self._places)}
+        chosen: asyncio.Semaphore | None = None
+        try:
+            done, _ = await asyncio.wait(asked, return_when=asyncio.FIRST_COMPLETED)
+            chosen = asked[next(iter(done))]
+            return chosen.release
+        finally:
+            for task, place in asked.items():
+                task.cancel()
+                if place is not chosen:
+                    task.add_done_callback(_returns(place))
+
+
+def _returns(place: asyncio.Semaphore) -> Callable[[asyncio.Future[Any]], None]:
+    """Gives back a place that was taken and is not used."""
+    return lambda taken: None if taken.cancelled() else place.release()
 
 
 async def _give_up(waiting: asyncio.Future[Callable[[], None]]) -> None:

@@ -64,6 +64,8 @@ def require_runner(spec: ToolSpec, handler: Handler) -> None:
     """
     if spec.runner == "thread" and is_async(handler):
         raise SpecError(f"tool {spec.name!r}: runner='thread' cannot run an async handler; leave runner out")
+    if spec.calls and not is_async(handler):
+        raise SpecError(f"tool {spec.name!r}: a handler that calls tools must be async; write async def")
     if inspect.isgeneratorfunction(handler) or inspect.isasyncgenfunction(handler):
         raise SpecError(
             f"tool {spec.name!r}: the handler is a generator; return one value, and inject 'progress' to report"

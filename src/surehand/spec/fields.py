@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from ..types import Idempotency, Risk, Stage
+from ..types import Idempotency, Risk, Stage, Trust
 from .rules import check_names
 from .sample import Sample
 from .tool_spec import Check, Handler, HealthCheck, Preview, Retry, RetryKind, RunnerName, StatusCheck
@@ -33,6 +33,8 @@ class ContractFields(TypedDict, total=False):
     tags: Sequence[str]
     stage: Stage
     credential: str
+    calls: Sequence[str]
+    trust: Trust | None
 
 
 class SpecFields(ContractFields, total=False):

@@ -9,7 +9,7 @@ from ..errors import SpecError
 
 DATA_SOURCES: Final = ("tenant", "caller.id", "agent", "environment")
 """Facts about the caller. They are arguments: policies, approvers and the digest see them."""
-RUNTIME_SOURCES: Final = ("caller", "call_id", "idempotency_key", "deadline", "progress", "logger")
+RUNTIME_SOURCES: Final = ("caller", "call_id", "idempotency_key", "deadline", "progress", "logger", "tools")
 """Objects of the running call. Only the handler sees them."""
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 import msgspec
 
 from ..errors import SpecError
-from ..types import Idempotency, Risk, Stage
+from ..types import Idempotency, Risk, Stage, Trust
 from . import rules
 from .hashes import content_hash
 from .injected import DATA_SOURCES, RUNTIME_SOURCES
@@ -108,6 +108,12 @@ class ToolSpec:
     """Whose credential the target is reached with; empty for none."""
     injected: Mapping[str, str] = field(default_factory=dict[str, str])
     """Argument name -> injection source, for arguments that the model may not know."""
+    trust: Trust | None = None
+    """Of what it gives. `None` becomes `trusted` for the source `python` and `untrusted` for any other."""
+    calls: tuple[str, ...] = ()
+    """Names of the tools that its handler may call, through `CallContext.tools`."""
+    undoes: str = ""
+    """The tool whose calls it takes back, for the tool that is derived from an `undo`; no model is offered it."""
 
     def __post_init__(self) -> None:
         where = f"tool {self.name!r:.200}"
@@ -117,12 +123,14 @@ class ToolSpec:
                 raise SpecError(f"{where}: {name} must match {pattern.pattern}, which {getattr(self, name)!r} does not")
         if not self.description.strip():
             raise SpecError(f"{where}: description is empty; the model chooses a tool by it")
-        for name in ("permissions", "key", "tags"):
+        for name in ("permissions", "key", "tags", "calls"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         for name in ("parameters", "output_schema", "injected"):
             object.__setattr__(self, name, _own(where, name, getattr(self, name)))
         if self.idempotency is None:
             object.__setattr__(self, "idempotency", "safe_retry" if self.read_only else "single_effect")
+        if self.trust is None:
+            object.__setattr__(self, "trust", "trusted" if self.source == "python" else "untrusted")
         self._check(where)
 
     def _check(self, where: str) -> None:
@@ -146,12 +154,18 @@ class ToolSpec:
         for argument in self.key:
             if argument not in properties and argument not in self.injected:
                 refuse(f"key names the argument {argument!r}, which it does not have")
+        for why in self._wrong_injections(cast("Mapping[str, Any]", properties)):
+            refuse(why)
+
+    def _wrong_injections(self, properties: Mapping[str, Any]) -> Iterator[str]:
         for argument, source in self.injected.items():
             wrong = _SOURCE(source)
             if wrong is not None:
-                refuse(f"the source of the injected argument {argument!r} must be {wrong}")
+                yield f"the source of the injected argument {argument!r} must be {wrong}"
             if argument in properties:
-                refuse(f"argument {argument!r} is injected, so it may not be in parameters")
+                yield f"argument {argument!r} is injected, so it may not be in parameters"
+            if source == "tools" and not self.calls:
+                yield "it is given 'tools' and may call none; name them, as in calls=['lookup']"
 
     @property
     def id(self) -> str:
@@ -183,6 +197,9 @@ class ToolSpec:
                 "tags": sorted(self.tags),
                 "source": self.source,
                 "injected": self.injected,
+                "calls": sorted(self.calls),
+                "undoes": self.undoes,
+                "trust": self.trust,
             }
         )
 
@@ -231,6 +248,9 @@ _SPEC: Final[Mapping[str, Rule]] = {
     "target": rules.text,
     "credential": rules.text,
     "injected": rules.mapping,
+    "calls": rules.names,
+    "undoes": rules.text,
+    "trust": rules.optional(rules.one_of(get_args(Trust))),
 }
 """Every field of `ToolSpec`; the tests see to that."""
 
@@ -299,7 +319,7 @@ class Tool:
     preview: Preview | None = None
     """Shown to the people who are asked."""
     undo: Handler | None = None
-    """Declared with the contract; run by the operator's tools."""
+    """`undo(arguments, result, key)`: takes back what a call did; see `undo_tool`. Run by `Engine.undo` only."""
     health_check: HealthCheck | None = None
     samples: tuple[Sample, ...] = ()
     """Calls with what must come of them, for release checks."""

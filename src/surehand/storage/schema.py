@@ -12,7 +12,7 @@ from pathlib import Path
 from ..errors import StoreError
 from .tx import SchemaSession
 
-HEAD = "0007"
+HEAD = "0009"
 """The newest revision in `migrations/versions`; a test compares."""
 MIGRATIONS = Path(__file__).parent / "migrations"
 

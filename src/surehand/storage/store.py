@@ -39,6 +39,7 @@ from .lane import Lane
 from .schema import bring_up_to_date
 from .settings import remember
 from .tx import Driver, SchemaSession, Session, Tx
+from .undo import undo_of
 
 T = TypeVar("T")
 
@@ -119,6 +120,10 @@ class SqlStore:
     async def get_call(self, tenant: str, call_id: str) -> CallRecord | None:
         """See `ports.Store`."""
         return await self._read(lambda tx: ledger.get_call(tx, tenant, call_id))
+
+    async def undo_of(self, tenant: str, call_id: str) -> CallRecord | None:
+        """See `ports.UndoStore`."""
+        return await self._read(lambda tx: undo_of(tx, tenant, call_id))
 
     async def list_calls(
         self, tenant: str, *, statuses: Sequence[Status] = (), run_id: str | None = None, limit: int = 100

@@ -83,12 +83,16 @@ calls = _table(
     _time("started_us", null=True),
     _time("finished_us", null=True),
     _time("key_expires_us", null=True),
+    _text("parent_call_id", null=True),
+    _number("depth", null=True),
+    _text("undoes", null=True),
     key=("tenant", "call_id"),
 )
 _index("calls_by_status", calls.c.tenant, calls.c.status, calls.c.created_us, calls.c.call_id)
 _index("calls_unknown", calls.c.tenant, calls.c.name, calls.c.args_hash, where="status = 'unknown'")
 _index("calls_running", calls.c.owner, where="status = 'running'")
 _index("calls_rejected", calls.c.tenant, calls.c.name, calls.c.args_hash, where="error_code = 'APPROVAL_REJECTED'")
+_index("calls_undoing", calls.c.tenant, calls.c.undoes, where="undoes IS NOT NULL")
 
 keys = _table("keys", _text("tenant"), _text("name"), _text("key"), _text("call_id"), key=("tenant", "name", "key"))
 """Who holds the key of an effect. No row: nobody does."""

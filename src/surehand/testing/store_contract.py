@@ -35,6 +35,7 @@ from .store_ledger_contract import LedgerContract
 from .store_quota_contract import QuotaContract, SharedQuotaContract
 from .store_records import NOW_US, call, claim, fact, link, move, question, seal, voting
 from .store_run_contract import RunContract, event, run, saving, take, turn
+from .store_undo_contract import UndoContract
 
 Reopen = Callable[[], Awaitable[Store]]
 
@@ -191,6 +192,7 @@ class StoreContract(
     GrantContract,
     QuotaContract,
     ControlContract,
+    UndoContract,
 ):
     """All that holds for a store in any process."""
 

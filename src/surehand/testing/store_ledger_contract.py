@@ -35,6 +35,9 @@ class LedgerContract:
             started_us=2**62,
             finished_us=0,
             key_expires_us=1,
+            parent_call_id="c1",
+            depth=3,
+            undoes="c0",
         )
         assert [await store.claim(claim(record)) for record in (plain, full)] == [None, None]
         assert [await store.get_call("acme", record.call_id) for record in (plain, full)] == [plain, full]

@@ -43,8 +43,13 @@ class World:
         views = self._views if kills is self.kills else _views()
         return World(self.catalog, self.policies, self.filters, kills, revision, views)
 
-    def look(self, caller: Caller, entry: Entry, *, now_us: int) -> Decision:
-        """Whether one tool is listed for a caller: `Deny` hides it, `Ask` marks it. Guards every path."""
+    def look(self, caller: Caller, entry: Entry, *, now_us: int, undoing: bool = False) -> Decision:
+        """Whether one tool is listed for a caller: `Deny` hides it, `Ask` marks it. Guards every path.
+
+        With `undoing`, as it is for who takes a call back: what does that is listed for nobody else.
+        """
+        if bool(entry.tool.spec.undoes) is not undoing:
+            return Deny(policies=(), reasons=(_undoing(entry).why,))
         hidden = next(self._beyond_policies(caller, entry), None)
         if hidden is not None:
             return Deny(policies=hidden.policies, reasons=(hidden.why,))
@@ -53,6 +58,8 @@ class World:
     def hides(self, caller: Caller, entry: Entry, *, now_us: int) -> list[Hidden]:
         """All reasons why `look` denies; none if it does not."""
         found = list(self._beyond_policies(caller, entry))
+        if entry.tool.spec.undoes:
+            found.insert(0, _undoing(entry))
         decision = self.policies.view(caller, entry.tool.spec, now_ns=now_us * 1000)
         return [*found, self._denied(caller, entry, decision)] if isinstance(decision, Deny) else found
 
@@ -170,6 +177,10 @@ class World:
             asks = decision.requirements if isinstance(decision, Ask) else ()
             notice = "" if entry.notice is None else str(entry.notice)
             tools.append(ViewEntry(spec=entry.tool.spec, asks=asks, notice=notice))
+
+
+def _undoing(entry: Entry) -> Hidden:
+    return Hidden(reason="undoing", why=f"it takes back calls of {entry.tool.spec.undoes or 'nothing'}")
 
 
 def _off(entry: Entry) -> Hidden | None:

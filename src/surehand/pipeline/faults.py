@@ -9,9 +9,10 @@ from typing import cast
 
 from ..call import OPEN, ResultStatus, ToolResult
 from ..errors import Code, tool_error
-from ..pipeline import Passage, Services
-from ..pipeline.events import problem, worded
-from ..pipeline.trace import trace
+from .events import problem, worded
+from .passage import Passage
+from .services import Services
+from .trace import trace
 
 _log = logging.getLogger("surehand.engine")
 
