@@ -130,7 +130,7 @@ async def test_no_model_and_no_tool_calls_an_undo(desk: Desk, open_desk: Any) ->
     engine: sh.Engine = await open_desk(undoable(desk), outer)
     view = await engine.view(desk.alice)
     assert view.names == ("outer", "pay")
-    assert view.hidden == {"pay.undo": "it takes back calls of pay"}
+    assert {name: one.reason for name, one in view.hidden.items()} == {"pay.undo": "undoing"}
     forged = {"call_id": "c", "made_by": "alice", "reason": "x", "key": "k", "arguments": {}, "result": ""}
     for name in ("pay.undo", "pay.undo@1.0.0"):
         result = await engine.call(sh.ToolCall(id="c", name=name, arguments=forged), desk.alice)

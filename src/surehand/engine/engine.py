@@ -13,7 +13,7 @@ import msgspec
 
 from ..audit import Anchor
 from ..call import RunStep, ToolCall, ToolResult
-from ..errors import ConfigError, NotFoundError, StoreError, SurehandError
+from ..errors import ConfigError, NotFoundError, StoreError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
 from ..pipeline.breaker import without_unavailable
@@ -22,8 +22,6 @@ from ..policy import Policies
 from ..provenance import origin_of
 from ..registry import Registry
 from ..runners import Gate
-from ..spec import ToolSpec
-from ..spec.rules import did_you_mean, known_names
 from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
@@ -40,6 +38,7 @@ from .runs import Runs
 from .sync import SyncEngine
 from .undo import undo
 from .unknown import Unknowns
+from .views import in_scene, view_of
 from .watch import Watch
 from .worlds import PolicyLoader, Worlds
 
@@ -98,7 +97,7 @@ class Engine:
         self._changed = asyncio.Event()
         services.sinks.append(self._wake)
         services.ready = self._ready
-        services.use = self._use
+        services.use = self._publishing.use
         registry.attach(self._list_allowed)
 
     async def __aenter__(self) -> Self:
@@ -163,8 +162,6 @@ class Engine:
         finally:
             await self._s.store.close()
 
-    # -- tools ----------------------------------------------------------------------------------------
-
     async def view(
         self,
         caller: Caller,
@@ -193,17 +190,9 @@ class Engine:
         Raises:
             ConfigError: There is no such scene.
         """
-        world, now_us = await self._ready(), self._s.clock.now_us()
+        world = await self._ready()
         caller = caller if scene is None else self.in_scene(caller, scene)
-        first = (*self._s.always, *loaded)
-        if pins:
-            view = world.pinned(caller, pins, now_us=now_us, run_id=run_id)
-            view = view.fit(self._s.limits.view_tools, first) if fit else view
-        elif fit:
-            view = world.shown(caller, self._s.limits.view_tools, first, now_us=now_us, run_id=run_id)
-        else:
-            view = world.view(caller, now_us=now_us, run_id=run_id)
-        return without_unavailable(self._s, caller.tenant, view) if available else view
+        return view_of(self._s, world, caller, pins or {}, run_id=run_id, loaded=loaded, fit=fit, available=available)
 
     def in_scene(self, caller: Caller, scene: str) -> Caller:
         """The caller, narrowed to a scene of the project.
@@ -211,17 +200,11 @@ class Engine:
         Raises:
             ConfigError: There is no such scene.
         """
-        scenes = self._s.world.filters.scenes
-        if scene and scene not in scenes:
-            known = did_you_mean(scene, sorted(scenes)) or known_names(sorted(scenes))
-            raise ConfigError(f"there is no scene {scene!r}{known if scenes else '; the project declares none'}")
-        return caller.in_scene(scene)
+        return in_scene(self._s.world, caller, scene)
 
     def _list_allowed(self, caller: Caller) -> ToolView:
         view = self._now().view(caller, now_us=self._s.clock.now_us())
         return without_unavailable(self._s, caller.tenant, view)
-
-    # -- calls ----------------------------------------------------------------------------------------
 
     async def call(
         self,
@@ -263,15 +246,8 @@ class Engine:
         except Exception as error:
             return await fault(passage, self._s, error)
         if passage.entry is not None and passage.spec.stage == "draft":
-            await self._use(passage.spec)
+            await self._publishing.use(passage.spec)
         return result
-
-    async def _use(self, draft: ToolSpec) -> None:
-        self.registry.mark_used(draft.name, draft.version)
-        try:
-            await self._publishing.note_used(draft.name, draft.version)
-        except SurehandError as error:  # the call is done; a draft that changes makes its approvals stale
-            self._s.emit("engine.problem", where="control", problem=str(error), name=draft.name)
 
     async def call_many(
         self, calls: Sequence[ToolCall], caller: Caller, *, run: RunStep | None = None, view: ToolView | None = None
@@ -337,8 +313,6 @@ class Engine:
             NotAllowedError: It is somebody else's, and policy does not let `by` resolve calls of the tool.
         """
         return await undo(self._s, call_id, by=by, reason=reason, world=await self._ready())
-
-    # -- extension ------------------------------------------------------------------------------------
 
     def hook(self, event: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Registers a function for `tool.pre` or `tool.post`.

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from ..errors import RegistryError, StoreError
+from ..errors import RegistryError, StoreError, SurehandError
 from ..registry import Catalog, Entry, Standing, standing_of
+from ..spec import ToolSpec
 from .control_state import ControlState
 from .plane import Plane, Planned
 from .worlds import Worlds
@@ -156,12 +157,15 @@ class Publishing:
         self._worlds.mark_behind()
         self._worlds.take(self._plane.state)
 
-    async def note_used(self, name: str, version: str) -> None:
-        """A call refers to a draft from now on.
+    async def use(self, draft: ToolSpec) -> None:
+        """A call refers to a draft from now on. That this cannot be stored is only told: the call is done."""
+        self._worlds.registry.mark_used(draft.name, draft.version)
+        try:
+            await self._note_used(draft.name, draft.version)
+        except SurehandError as error:  # a draft that changes makes its approvals stale
+            self._worlds.problem("control", str(error))
 
-        Raises:
-            StoreError: It cannot be stored.
-        """
+    async def _note_used(self, name: str, version: str) -> None:
         known = self._plane.state.standings.get((name, version))
         if known is not None and known.used:
             return
