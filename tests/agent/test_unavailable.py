@@ -54,7 +54,7 @@ async def test_a_tool_leaves_the_run_and_never_flickers_back(desk: Desk, open_de
     assert events[-1].data["reason"] == "completed"
     assert shown == [("look", "other"), ("other",), ("other",), ("other",)]
     narrowed = [event.data for event in events if event.kind == "tool.narrowed"]
-    assert narrowed == [{"name": "look", "why": "unavailable"}]
+    assert narrowed == [{"name": "look", "why": "it is unavailable for a while: its last calls failed"}]
     finished = [(e.data["name"], e.data["code"]) for e in events if e.kind == "call.finished"]
     assert finished == [("look", "TOOL_UNAVAILABLE"), ("other", None), ("look", "TOOL_NOT_FOUND"), ("other", None)]
 

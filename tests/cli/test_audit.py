@@ -11,7 +11,7 @@ pytestmark = pytest.mark.timeout(120)
 
 def test_the_record_is_listed_verified_and_defended(project: Project) -> None:
     empty = project.run("audit", "list", "--as", "bob")
-    assert (empty.code, empty.out) == (0, "nothing is recorded yet; make a call with `surehand call NAME`\n")
+    assert (empty.code, empty.err) == (0, "nothing is recorded yet; make a call with `surehand call NAME`\n")
     assert project.run("audit", "verify").out.startswith("audit: nothing is recorded yet")
     project.json("call", "pay", "--args", '{"order": "a1", "cents": 5}', "--as", "alice")
 

@@ -22,7 +22,8 @@ def test_the_document_of_a_result(project: Project) -> None:
     document = project.json("--as", "alice", "call", "pay", "--args", "@arguments.json")
     assert document.keys() == {
         "call_id", "tool_call_id", "name", "version", "status", "content", "structured", "artifacts", "error",
-        "is_error", "approval_id", "answered_by", "edited_by", "replayed", "display", "notice",
+        "is_error", "approval_id", "answered_by", "edited_by", "replayed", "cached", "stale", "fallback_for",
+        "display", "notice", "trust",
     }  # fmt: skip
     assert (document["status"], document["structured"], document["replayed"]) == ("ok", {"paid": 5}, False)
     again = project.run(
@@ -102,14 +103,14 @@ def test_the_story_of_a_call(project: Project) -> None:
 
 def test_a_call_of_unknown_outcome_is_settled_by_evidence(project: Project) -> None:
     empty = project.run("call", "unknown", "list", "--as", "eve")
-    assert (empty.code, empty.out) == (0, "no call of unknown outcome; there is nothing to settle\n")
+    assert (empty.code, empty.err) == (0, "no call of unknown outcome; there is nothing to settle\n")
     lost = project.run("call", "pay", "--args", '{"order": "lost", "cents": 7}', "--as", "alice")
     assert (lost.code, lost.out.splitlines()[0]) == (1, "status: unknown")
     listed = project.json("call", "unknown", "list", "--as", "bob")["calls"][0]
     call_id = listed["call_id"]
     assert (listed["arguments"], listed["checkable"]) == ({"order": "lost", "cents": 7}, True)
     shown = project.run("call", "unknown", "list", "--as", "bob").out
-    assert shown.startswith("CALL")
+    assert shown.startswith(call_id)
     assert 0 <= listed["age_s"] < 60
     assert '{"order": "lost", "cents": 7}' in shown
     assert lost.out.splitlines()[-1] == f"next: surehand call unknown check {call_id} --as alice"

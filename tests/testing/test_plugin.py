@@ -102,6 +102,7 @@ def test_the_plugin_is_light() -> None:
     loaded = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True).stdout.split()
     assert {name for name in loaded if "surehand" in name} == {
         "surehand",
+        "surehand.lazy",
         "surehand.testing",
         "surehand.testing.plugin",
     }

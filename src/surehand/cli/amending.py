@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..schema import ParseFailure, parse_arguments
 from .arguments import ApprovalId
 from .documents import approval_document, deputy_document
 from .failures import OK
@@ -152,20 +151,28 @@ def _pair(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
-    read = parse_arguments(f'{{"value": {value}}}')
-    if isinstance(read, ParseFailure) or set(read) != {"value"}:
-        return name, value
-    return name, read["value"]
+    found = _value(value)
+    return name, found[0] if found else value
+
+
+def _value(text: str) -> tuple[Any] | None:
+    """The one JSON value that a text is, if it is one."""
+    from ..schema import ParseFailure, parse_arguments
+
+    read = parse_arguments(f'{{"value": {text}}}')
+    return None if isinstance(read, ParseFailure) or set(read) != {"value"} else (read["value"],)
 
 
 def _json(text: str, option: str) -> Any:
-    read = parse_arguments(f'{{"value": {text}}}')
-    if isinstance(read, ParseFailure) or set(read) != {"value"}:
+    found = _value(text)
+    if found is None:
         raise typer.BadParameter("that is not one JSON value", param_hint=option)
-    return read["value"]
+    return found[0]
 
 
 def _object(text: str) -> dict[str, Any]:
+    from ..schema import ParseFailure, parse_arguments
+
     read = parse_arguments(text)
     if isinstance(read, ParseFailure):
         raise typer.BadParameter(read.message, param_hint="--arguments")
