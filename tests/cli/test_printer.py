@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 
 import pytest
 
@@ -37,7 +38,8 @@ def test_ids_stay_whole_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) ->
     Printer(shown).table(("RUN", "STATUS", "REASON", "TURNS", "MODEL", "CALLER", "UPDATED"), [cells])
     assert call_id in shown.getvalue()
     assert run_id in shown.getvalue()
-    assert max(map(len, shown.getvalue().splitlines())) <= 80
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown.getvalue())
+    assert max(map(len, plain.splitlines())) <= 80
 
 
 def test_facts_without_a_value_are_left_out(stream: io.StringIO) -> None:
