@@ -221,3 +221,41 @@ async def test_a_policy_for_all_tools_guards_the_label(desk: Desk, open_desk: An
     assert (await engine.call(call, desk.alice, run=run)).status == "pending"
     said = sh.ToolCall(id="c", name="echo", arguments={"text": EVIL})
     assert (await engine.call(said, desk.alice, run=run)).status == "ok"
+
+
+UNTRUSTED_DENIED = """
+@id("outside") forbid (principal, action == Action::"call/basic", resource)
+when { context has run && context.run.untrusted };
+"""
+
+
+async def test_what_stands_in_for_a_read_is_judged_by_where_its_arguments_come_from(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, fallback="basic")
+    async def look(of: str) -> str:
+        """Looks, and is down."""
+        raise sh.Unavailable("down")
+
+    @sh.tool(read_only=True)
+    async def basic(of: str) -> str:
+        """Looks elsewhere."""
+        return f"saw {of}"
+
+    engine: sh.Engine = await open_desk(look, basic, policies=UNTRUSTED_DENIED)
+    call = sh.ToolCall(id="c", name="look", arguments={"of": EVIL})
+    clean = await engine.call(call, desk.alice, run=sh.RunStep(run_id="r1", turn=0))
+    assert (clean.status, clean.fallback_for) == ("ok", "look@1.0.0")
+    tainted = await engine.call(call, desk.alice, run=sh.RunStep(run_id="r2", turn=0, provenance=SEEN))
+    assert (tainted.status, tainted.fallback_for) == ("error", None)
+
+
+async def test_a_result_given_again_is_labelled_by_the_call_that_gets_it(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, cache_ttl_s=60)
+    async def look(of: str) -> str:
+        """Looks."""
+        return f"saw {of}"
+
+    engine: sh.Engine = await open_desk(look)
+    call = sh.ToolCall(id="c", name="look", arguments={"of": EVIL})
+    first = await engine.call(call, desk.alice)
+    again = await engine.call(call, desk.alice, run=sh.RunStep(run_id="r", turn=0, provenance=SEEN))
+    assert [(one.cached, one.trust) for one in (first, again)] == [(False, "trusted"), (True, "untrusted")]

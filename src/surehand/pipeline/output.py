@@ -90,11 +90,11 @@ def make_result(
         answered_by=answered_by,
         approval_id=None if p.record is None else p.record.approval_id,
         display=display_text(p, s),
-        trust=_trust(p),
+        trust=trust_of(p),
     )
 
 
-def _trust(p: Passage) -> Trust:
+def trust_of(p: Passage) -> Trust:
     """A tool that is told what stood only in untrusted results may say it again, and vouches for none of it."""
     tainted = p.tainted or (p.outcome is not None and p.outcome.tainted) or "untrusted" in p.labels.values()
     return "untrusted" if tainted else p.spec.trust or "untrusted"

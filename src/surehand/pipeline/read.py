@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
 
 import msgspec
 
@@ -13,13 +11,12 @@ from ..errors import Code
 from ..spec import FROM_CACHE
 from .breaker import admit, leave
 from .execute import execute
+from .nested import Perform
 from .passage import Passage
 from .quota import charge_read, end_read
 from .reuse import reuse
 from .services import Services, new_id
 from .shape import note_cancelled, shape
-
-Perform: TypeAlias = Callable[[Passage, Services], Awaitable[ToolResult]]
 
 _ILL: frozenset[Code] = frozenset({"TOOL_UNAVAILABLE", "TOOL_TIMEOUT", "TOOL_ERROR"})
 """Errors that speak of the tool's health, not of the call."""
@@ -62,6 +59,9 @@ async def _instead(p: Passage, s: Services, perform: Perform) -> ToolResult | No
         world=p.world,
         began_us=s.clock.now_us(),
         run=p.run,
+        parent=p.parent,
+        origin=p.origin,
+        not_after=p.not_after,
         fallback_for=p.spec.id,
         fallback_of=p.call_id,
     )

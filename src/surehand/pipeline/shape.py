@@ -17,7 +17,7 @@ from .before import proposed, run_hook
 from .edited import NOTE_CHARS, noted
 from .events import problem, redactor_of, tell
 from .interceptor import Rewrite, Withhold
-from .output import display_text, make_result, outcome_result
+from .output import display_text, make_result, outcome_result, trust_of
 from .passage import Passage, Stop, storable
 from .reuse import keep
 from .services import Services
@@ -53,7 +53,8 @@ async def shape(p: Passage, s: Services, stop: Stop | None) -> ToolResult:
 async def _outcome(p: Passage, s: Services) -> ToolResult:
     """Whatever goes wrong with showing it, a done effect is told as done."""
     if p.reused is not None:
-        return msgspec.structs.replace(p.reused, display=display_text(p, s))
+        trust = p.reused.trust if trust_of(p) == "trusted" else "untrusted"
+        return msgspec.structs.replace(p.reused, display=display_text(p, s), trust=trust)
     assert p.outcome is not None
     try:
         return await outcome_result(p, s)
