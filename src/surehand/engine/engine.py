@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -42,7 +41,6 @@ from .views import in_scene, view_of
 from .watch import Watch
 from .worlds import PolicyLoader, Worlds
 
-_log = logging.getLogger("surehand.engine")
 _POLL_S = 0.5
 _SETTLE_POLL_S = 0.01
 
