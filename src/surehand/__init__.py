@@ -40,7 +40,17 @@ if TYPE_CHECKING:
     from .policy import Allow, Ask, Decision, Deny, PolicySource, Shadow
     from .ports import CallerResolver, Clock, Store
     from .provenance import Provenance
-    from .providers import Export, Message, ModelTurn, SystemMessage, UserMessage, export
+    from .providers import (
+        Choice,
+        Export,
+        Message,
+        ModelTurn,
+        Profile,
+        SystemMessage,
+        UserMessage,
+        export,
+        register_provider,
+    )
     from .registry import Catalog, Registry
     from .rehearsal import Replay, RowResult, ShadowReport, replay_policies, shadow_report
     from .secrets import Secret
@@ -84,7 +94,10 @@ _HOME = {
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource", "Shadow"),
     "ports": ("CallerResolver", "Clock", "Store"),
     "provenance": ("Provenance",),
-    "providers": ("Export", "Message", "ModelTurn", "SystemMessage", "UserMessage", "export"),
+    "providers": (
+        "Choice", "Export", "Message", "ModelTurn", "Profile", "SystemMessage", "UserMessage", "export",
+        "register_provider",
+    ),
     "registry": ("Catalog", "Registry"),
     "rehearsal": ("Replay", "RowResult", "ShadowReport", "replay_policies", "shadow_report"),
     "secrets": ("Secret",),
@@ -101,16 +114,17 @@ _HOME = {
 __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "Block", "Bounds", "Budget", "BusinessError", "CallContext", "Caller", "CallerResolver",
-    "Catalog", "Clock", "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine", "Event",
-    "Export", "Filters", "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor", "LimitUse",
-    "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError",
-    "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError",
-    "PolicySource", "Proposed", "Provenance", "Rate", "Registry", "RegistryError", "Replay", "Requirement", "Retry",
-    "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Sample", "Secret", "Settings", "Shadow",
-    "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError", "SystemMessage", "Tool",
-    "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec", "ToolView", "Tools", "Unavailable",
-    "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "lint_tools", "open_engine", "open_project",
-    "parse_model", "policy_rows", "raw_tool", "read_project", "replay_policies", "run", "shadow_report", "tool",
+    "Catalog", "Choice", "Clock", "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine",
+    "Event", "Export", "Filters", "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor",
+    "LimitUse", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone",
+    "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending",
+    "PolicyError", "PolicySource", "Profile", "Proposed", "Provenance", "Rate", "Registry", "RegistryError",
+    "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Sample",
+    "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec",
+    "ToolView", "Tools", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export",
+    "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows", "raw_tool", "read_project",
+    "register_provider", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 import surehand as sh
-from surehand.providers import DIALECTS
+from surehand.providers import PROVIDERS
 from surehand.spec import DATA_SOURCES, RUNTIME_SOURCES
 from tests.desk import Desk
 
@@ -65,7 +65,7 @@ async def test_nobody_writes_what_is_injected(desk: Desk, open_desk: Any, source
 async def test_what_is_injected_is_in_no_export_and_no_error(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(filing(desk))
     view = await engine.view(ANN)
-    exported = [sh.export(view, name, strict=strict) for name in DIALECTS for strict in (False, True)]
+    exported = [sh.export(view, name, strict=strict) for name in PROVIDERS for strict in (False, True)]
     wrong = [
         await engine.call(msgspec.structs.replace(CALL, arguments=arguments), ANN)
         for arguments in ({"no": "x"}, {}, {"no": 1, "more": 2}, '{"no": ', {"no": 1, "tenant_id": "t2"})

@@ -8,6 +8,6 @@ from surehand.testing.dialect_contract import DialectContract
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
 
 
-@pytest.mark.parametrize("wire", [OpenAIChatWire(), AnthropicWire()], ids=lambda wire: wire.dialect.name)
+@pytest.mark.parametrize("wire", [OpenAIChatWire(), AnthropicWire()], ids=lambda wire: wire.dialect.profile.name)
 class TestDialects(DialectContract):
     """The whole suite."""

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from surehand import ConfigError
-from surehand.providers import DIALECTS, dialect, export
-from surehand.providers.names import wire_names
-from surehand.providers.root import plain_root
-from surehand.providers.words import cut
+from surehand.providers import PROVIDERS, Choice, UserMessage, dialect, export, register_provider, registered
+from surehand.providers.offering.names import wire_names
+from surehand.providers.offering.root import plain_root
+from surehand.providers.offering.words import cut
+from surehand.providers.profile import Ability
 from surehand.schema import compile_parameters
 from surehand.testing.dialect_wire import EITHER, WrittenCall, spec_of, view_of
 from tests.providers.wire import AnthropicWire
@@ -25,12 +27,72 @@ OPTIONAL = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i i
 
 
 def test_a_dialect_that_does_not_exist() -> None:
-    with pytest.raises(ConfigError, match="no dialect 'openai'; choose one of anthropic, openai-chat"):
+    with pytest.raises(ConfigError, match=r"no dialect 'openai'; choose one of anthropic, .*openai-chat"):
         dialect("openai")
-    assert {name: one.name for name, one in DIALECTS.items()} == {
-        "openai-chat": "openai-chat",
-        "anthropic": "anthropic",
-    }
+    assert all(name == one.profile.name for name, one in PROVIDERS.items())
+
+
+def test_a_provider_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registered, "_known", dict(PROVIDERS))  # other tests are spared from it
+    own = replace(dialect("openai-chat").profile, tools_max=1, abilities=frozenset[Ability]())
+    register_provider("my-vllm", "openai-chat", own)
+    spoken = dialect("my-vllm")
+    one = view_of(spec_of("read"))
+    assert spoken.export(one).dialect == "my-vllm"
+    with pytest.raises(ConfigError, match="my-vllm takes at most 1 tools"):
+        spoken.export(view_of(spec_of("read"), spec_of("write")))
+    with pytest.raises(ConfigError, match="my-vllm cannot be told: tool choice 'required'"):
+        spoken.request([], spoken.export(one), Choice(mode="required"))
+    for alias, form, why in (
+        ("my-vllm", "openai-chat", "there is a provider 'my-vllm' already"),
+        ("", "openai-chat", "a provider needs a name"),
+        ("other", "morse", "there is no format 'morse'; choose one of"),
+    ):
+        with pytest.raises(ConfigError, match=why):
+            register_provider(alias, form, own)
+
+
+CHOICES = [
+    ("openai-chat", Choice(), {}),
+    ("openai-chat", Choice(mode="none"), {"tool_choice": "none"}),
+    ("openai-chat", Choice(mode="required"), {"tool_choice": "required"}),
+    (
+        "openai-chat",
+        Choice(mode="one", tool="a.b"),
+        {"tool_choice": {"type": "function", "function": {"name": "a_b"}}},
+    ),
+    ("openai-chat", Choice(parallel=False), {"parallel_tool_calls": False}),
+    ("anthropic", Choice(), {}),
+    ("anthropic", Choice(mode="none", parallel=False), {"tool_choice": {"type": "none"}}),
+    ("anthropic", Choice(mode="required"), {"tool_choice": {"type": "any"}}),
+    ("anthropic", Choice(mode="one", tool="a.b"), {"tool_choice": {"type": "tool", "name": "a_b"}}),
+    ("anthropic", Choice(parallel=False), {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
+]
+
+
+@pytest.mark.parametrize(("name", "choice", "said"), CHOICES)
+def test_tool_choice(name: str, choice: Choice, said: dict[str, object]) -> None:
+    spoken = dialect(name)
+    tools = spoken.export(view_of(spec_of("a.b")))
+    request = spoken.request([UserMessage(content="go")], tools, choice)
+    assert {key: request[key] for key in ("tool_choice", "parallel_tool_calls") if key in request} == said
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"),
+    [
+        (Choice(mode="one"), "names a tool if its mode is 'one'"),
+        (Choice(tool="read"), "names a tool if its mode is 'one'"),
+        (Choice(mode="one", tool="write"), "cannot be told to call 'write': it is not among the tools"),
+        (Choice(mode="required"), "cannot be told to call a tool: the request has none"),
+    ],
+)
+def test_a_choice_that_cannot_be(choice: Choice, why: str) -> None:
+    names = () if choice.mode == "required" else ("read",)
+    for name in ("openai-chat", "anthropic"):
+        spoken = dialect(name)
+        with pytest.raises(ConfigError, match=why):
+            spoken.request([UserMessage(content="go")], spoken.export(view_of(*map(spec_of, names))), choice)
 
 
 def test_the_forms() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surehand.providers import (
+    ArgumentsDelta,
     CallDelta,
     CallResult,
     ModelTurn,
@@ -128,8 +129,12 @@ def test_a_call_is_shown_when_its_name_is_whole() -> None:
     assert fold.feed(chunk(content="Hm", role="assistant")) == [TextDelta(text="Hm")]
     assert fold.feed(chunk(piece(0, "re", id="c1"))) == []
     assert fold.feed(chunk(piece(0, "ad"))) == []
-    assert fold.feed(chunk(piece(0, None, "{"))) == [CallDelta(position=0, id="c1", name="read")]
-    assert fold.feed(chunk(piece(0, None, "}"), piece(1, "functions.f", "", id="c2"))) == []
+    assert fold.feed(chunk(piece(0, None, "{"))) == [
+        CallDelta(position=0, id="c1", name="read"),
+        ArgumentsDelta(position=0, text="{"),
+    ]
+    rest = fold.feed(chunk(piece(0, None, "}"), piece(1, "functions.f", "", id="c2")))
+    assert rest == [ArgumentsDelta(position=0, text="}")]
     assert fold.feed(chunk(finish="tool_calls")) == [CallDelta(position=1, id="c2", name="f")]
 
 

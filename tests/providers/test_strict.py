@@ -10,14 +10,15 @@ import pytest
 
 from surehand.providers import export
 from surehand.providers.dialect import Export
-from surehand.providers.nulls import accepts_null
-from surehand.providers.profile import ANTHROPIC, OPENAI_CHAT
-from surehand.providers.strict import to_strict
+from surehand.providers.offering.nulls import accepts_null
+from surehand.providers.offering.strict import to_strict
+from surehand.providers.profiles.anthropic import ANTHROPIC_STRICT
+from surehand.providers.profiles.openai import OPENAI_STRICT
 from surehand.schema import compile_parameters
 from surehand.testing.dialect_wire import BOX, WrittenCall, spec_of, view_of
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
 
-OPENAI, CLAUDE = OPENAI_CHAT.strict, ANTHROPIC.strict
+OPENAI, CLAUDE = OPENAI_STRICT, ANTHROPIC_STRICT
 NODE: dict[str, Any] = {
     "type": "object",
     "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/node", "description": "The next one."}},

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import ConfigError
-from ..providers import Dialect, Export, Fold, Message, ModelTurn, TextDelta
+from ..providers import CallDelta, Dialect, Export, Fold, Message, ModelTurn, TextDelta
 from . import wellformed
 from .bounds import Bounds
 from .events import RunEventKind
@@ -77,10 +77,10 @@ class Asker:
         pieces = wellformed.Pieces()
         while (event := await self._guarded(anext(events, None))) is not None:
             for delta in self._read(lambda event=event: fold.feed(event)):
-                if not isinstance(delta, TextDelta):
+                if isinstance(delta, CallDelta):
                     named = {"position": delta.position, "tool_call_id": delta.id, "name": delta.name}
                     tell("call.named", wellformed.json_value(named))
-                elif piece := pieces.add(delta.text):
+                elif isinstance(delta, TextDelta) and (piece := pieces.add(delta.text)):
                     tell("text", {"text": piece})
         if rest := pieces.end():
             tell("text", {"text": rest})

@@ -11,7 +11,7 @@ import msgspec
 from ..call import ToolCall, ToolResult
 from ..pipeline.breaker import UNAVAILABLE
 from ..provenance import Provenance
-from ..providers import CallResult, Message, ModelTurn, ResultMessage, SystemMessage, UserMessage
+from ..providers import CallResult, Media, Message, ModelTurn, ResultMessage, SystemMessage, UserMessage
 from ..search import found
 from ..spec.hashes import content_hash
 from ..view import Hidden
@@ -186,4 +186,9 @@ def _read(turn: Turn, position: int) -> CallResult:
     call = turn.answer.model.calls[position]
     if result is None:
         return CallResult(tool_call_id=call.id, content="not executed", is_error=True)
-    return CallResult(tool_call_id=call.id, content=result.content, is_error=result.is_error)
+    images = tuple(
+        Media(media_type=one.media_type, artifact_id=one.id)
+        for one in result.artifacts
+        if one.media_type.startswith("image/")
+    )
+    return CallResult(tool_call_id=call.id, content=result.content, is_error=result.is_error, media=images)

@@ -25,6 +25,7 @@ from .bounds import Reason
 from .calling import Calling
 from .events import RunEvent, RunEventKind
 from .history import Answer, Turn
+from .images import with_images
 from .journal import Journal
 from .model import Model, ModelFailure
 
@@ -95,7 +96,7 @@ class Driver:
             stream=manner.stream,
             redact=engine.services.redactor.text,
         )
-        self._calling = Calling(engine, caller, journal, tools_max=dialect.tools_max)
+        self._calling = Calling(engine, caller, journal, tools_max=dialect.profile.tools_max)
 
     @property
     def run_id(self) -> str:
@@ -180,7 +181,8 @@ class Driver:
         def tell(kind: RunEventKind, data: dict[str, Any]) -> None:
             self._tell(kind, number, data)
 
-        asking = asyncio.create_task(self._asker.ask(self._history.messages(), export, tell))
+        messages = await with_images(self._engine, self._caller, self._history.messages())
+        asking = asyncio.create_task(self._asker.ask(messages, export, tell))
         cut = False
         try:
             async with asyncio.timeout(self._bounds.seconds - self._spent_s):

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ..errors import SpecError
-from ..providers import DIALECTS
+from ..providers import PROVIDERS
 from ..schema.keywords import Schema
 from ..spec import ToolSpec
 from ..view import ToolView, ViewEntry
@@ -61,30 +60,27 @@ def _unit(spec: ToolSpec, among: Sequence[ToolSpec]) -> Iterator[Problem]:
 
 
 def _carried(spec: ToolSpec, among: Sequence[ToolSpec]) -> Iterator[Problem]:
-    view = ToolView(tools=(ViewEntry(spec=spec),), hidden={}, digest=f"lint:{spec.id}:{spec.contract_hash}")
-    for name, one in DIALECTS.items():
-        try:
-            export = one.export(view)
-        except SpecError as error:
-            yield Problem("parameters", f"{name} cannot carry it: {error}")
-            continue
-        for note in export.notes:
-            said = note.removeprefix(f"{spec.name}: ")
-            if said.startswith("left out"):
-                yield Problem("parameters", f"{name} cannot carry it, so it is {said}")
+    for said, names in _said(spec, strict=False).items():
+        if said.startswith("left out"):
+            yield Problem("parameters", f"{names} cannot carry it, so it is {said}")
 
 
 def _narrowed(spec: ToolSpec, among: Sequence[ToolSpec]) -> Iterator[Problem]:
+    for said, names in _said(spec, strict=True).items():
+        if said.startswith("unsupported") or "renamed" in said or "cut to" in said:
+            yield Problem("parameters", f"{names}: {said}")
+
+
+def _said(spec: ToolSpec, *, strict: bool) -> dict[str, str]:
+    """What exports say of a tool -> the providers that it is about. Those without a strict mode have no say in it."""
     view = ToolView(tools=(ViewEntry(spec=spec),), hidden={}, digest=f"lint:{spec.id}:{spec.contract_hash}")
-    for name, one in DIALECTS.items():
-        try:
-            export = one.export(view, strict=True)
-        except SpecError:
-            continue  # told by the rule for what cannot be carried at all
-        for note in export.notes:
-            said = note.removeprefix(f"{spec.name}: ")
-            if said.startswith("unsupported") or "renamed" in said or "cut to" in said:
-                yield Problem("parameters", f"{name}: {said}")
+    said: dict[str, list[str]] = {}
+    for name, one in PROVIDERS.items():
+        if strict and one.profile.strict is None:
+            continue
+        for note in one.export(view, strict=strict).notes:
+            said.setdefault(note.removeprefix(f"{spec.name}: "), []).append(name)
+    return {note: ", ".join(names) for note, names in said.items()}
 
 
 PARAMETER_RULES: Final = (

@@ -1,22 +1,24 @@
 """Dialects of model providers: encode tools, decode calls, encode results, fold a stream.
 
-Pure: no network, no SDK, no clock. Facts about a provider are in `profile`; a wire format is a file, and a row here.
+Pure: no network, no SDK, no clock. A wire format is a file in `formats`; the facts about a provider are a row in
+`profiles`; `registered` puts both together under the provider's name. `offering` makes tools fit.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
-from ..errors import ConfigError
 from ..view import ToolView
-from .anthropic import Anthropic
-from .dialect import Dialect, Export, Fold
+from .choice import AUTO, Choice
+from .dialect import Dialect, Fold
+from .export import Export
 from .message import (
+    ArgumentsDelta,
     CallDelta,
     CallResult,
     Delta,
+    Media,
     Message,
     ModelTurn,
+    ReasoningDelta,
     ResultMessage,
     Stop,
     SystemMessage,
@@ -24,21 +26,30 @@ from .message import (
     Usage,
     UserMessage,
 )
-from .openai_chat import OpenAIChat
-from .strict import Verdict
+from .offering.strict import Verdict
+from .profile import Profile, StrictRules
+from .registered import FORMATS, PROVIDERS, dialect, register_provider
 
 __all__ = [
-    "DIALECTS",
+    "AUTO",
+    "FORMATS",
+    "PROVIDERS",
+    "ArgumentsDelta",
     "CallDelta",
     "CallResult",
+    "Choice",
     "Delta",
     "Dialect",
     "Export",
     "Fold",
+    "Media",
     "Message",
     "ModelTurn",
+    "Profile",
+    "ReasoningDelta",
     "ResultMessage",
     "Stop",
+    "StrictRules",
     "SystemMessage",
     "TextDelta",
     "Usage",
@@ -46,33 +57,19 @@ __all__ = [
     "Verdict",
     "dialect",
     "export",
+    "register_provider",
 ]
-
-DIALECTS: Final[dict[str, Dialect]] = {one.name: one for one in (OpenAIChat(), Anthropic())}
-"""All dialects by name."""
-
-
-def dialect(name: str) -> Dialect:
-    """The dialect of a name.
-
-    Raises:
-        ConfigError: There is none.
-    """
-    found = DIALECTS.get(name)
-    if found is None:
-        raise ConfigError(f"there is no dialect {name!r}; choose one of {', '.join(sorted(DIALECTS))}")
-    return found
 
 
 def export(view: ToolView, name: str, *, strict: bool = False) -> Export:
-    """The tools of a view in the format of a provider: what its SDK takes as `tools=`.
+    """The tools of a view as a provider takes them.
 
     Args:
         view: What one caller may see.
-        name: A dialect, such as `openai-chat` or `anthropic`.
+        name: A provider, such as `openai-chat` or `anthropic`.
         strict: Whether the provider should hold the model to the schemas, for each tool whose schema allows it.
 
     Raises:
-        ConfigError: There is no such dialect, or the view has more tools than the provider takes.
+        ConfigError: There is no such provider, or the view has more tools than it takes.
     """
     return dialect(name).export(view, strict=strict)

@@ -2,39 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-import msgspec
-
 from ..view import ToolView
+from .choice import AUTO, Choice
+from .export import Export
 from .message import Delta, Message, ModelTurn
-from .restore import Restoration
-from .strict import Verdict
-
-
-class Export(msgspec.Struct, frozen=True, kw_only=True):
-    """A view as one provider accepts it. The same view gives the same bytes."""
-
-    dialect: str
-    tools: list[dict[str, Any]]
-    """What the SDK's call takes as `tools=`."""
-    wire_names: Mapping[str, str]
-    """Name on the wire -> our name."""
-    notes: tuple[str, ...] = ()
-    """What could not be said exactly, one line a tool: why, and what was moved into the description."""
-    verdicts: Mapping[str, Verdict] = {}
-    """Our name -> what strict mode does to the tool. Empty unless it was asked for. `unsupported`: sent without it."""
-    restorations: Mapping[str, Restoration] = {}
-    """Our name -> what `decode` has to undo in the arguments, where the export changed the schema that far."""
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The tools, so that an export can be given as it is."""
-        return iter(self.tools)
-
-    def __len__(self) -> int:
-        """How many tools."""
-        return len(self.tools)
+from .profile import Profile
 
 
 class Fold(Protocol):
@@ -52,20 +27,26 @@ class Fold(Protocol):
 class Dialect(Protocol):
     """What the agent needs of one provider's format."""
 
-    name: str
-    tools_max: int | None
-    """How many tools the provider takes in one request; `None` if nobody says."""
+    profile: Profile
+    """The facts about the provider, its name among them."""
 
     def export(self, view: ToolView, *, strict: bool = False) -> Export:
-        """The tools of a view. One bad schema never spoils the others; no tool is dropped without a note."""
+        """The tools of a view. One bad schema never spoils the others; no tool is dropped without a note.
+
+        Raises:
+            ConfigError: The view has more tools than a request may.
+        """
         ...
 
-    def request(self, messages: Sequence[Message], export: Export) -> dict[str, Any]:
+    def request(self, messages: Sequence[Message], export: Export, choice: Choice = AUTO) -> dict[str, Any]:
         """The parts of a request that hold the conversation and the tools, such as `messages`, `tools`, `system`.
 
         The history is made whole for the provider and stays unchanged itself: each call has exactly one result
         (one that is missing becomes `not executed`), results without a call are left out, no message is empty,
-        repeated ids are told apart, and a turn of the same dialect is sent back as it came.
+        repeated ids are told apart, and a turn of the same provider is sent back as it came.
+
+        Raises:
+            ConfigError: The provider cannot be told the choice.
         """
         ...
 

@@ -36,7 +36,7 @@ class ModelTurn(msgspec.Struct, frozen=True, kw_only=True, tag="model"):
     """One answer of a model."""
 
     dialect: str
-    """Whose `raw` it is."""
+    """The provider whose `raw` it is."""
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     """In the model's order, under the model's own ids and our names. An id may be empty or repeated."""
@@ -47,11 +47,24 @@ class ModelTurn(msgspec.Struct, frozen=True, kw_only=True, tag="model"):
     raw_stop: str = ""
     """The provider's own word."""
     refusal: str = ""
+    reasoning: str = ""
+    """What the provider shows of the model's reasoning. For people: only `raw` goes back, and to this provider only."""
     truncated_call: bool = False
     """Whether the last call was cut off: it must not run, valid or not."""
     usage: Usage = Usage()
     raw: dict[str, Any] = {}
-    """The provider's assistant message. Sent back to the same dialect unchanged, opaque state included."""
+    """The provider's assistant message. Sent back to the same provider unchanged, opaque state included."""
+
+
+class Media(msgspec.Struct, frozen=True, kw_only=True):
+    """An image that belongs to a result. A provider that takes none is told in words that there is one."""
+
+    media_type: str
+    """Such as `image/png`."""
+    data: bytes = b""
+    """Empty where it is not at hand: then it is told in words too."""
+    artifact_id: str = ""
+    """Where it is kept, if it is."""
 
 
 class CallResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,6 +73,7 @@ class CallResult(msgspec.Struct, frozen=True, kw_only=True):
     tool_call_id: str
     content: str
     is_error: bool = False
+    media: tuple[Media, ...] = ()
 
 
 class ResultMessage(msgspec.Struct, frozen=True, kw_only=True, tag="result"):
@@ -79,11 +93,25 @@ class TextDelta(msgspec.Struct, frozen=True, kw_only=True, tag="text"):
 
 
 class CallDelta(msgspec.Struct, frozen=True, kw_only=True, tag="call"):
-    """A call whose name is whole; its arguments are a preview that must never be executed."""
+    """A call whose name is whole."""
 
     position: int
     id: str
     name: str
 
 
-Delta: TypeAlias = TextDelta | CallDelta
+class ArgumentsDelta(msgspec.Struct, frozen=True, kw_only=True, tag="arguments"):
+    """A piece of a call's arguments as the model writes them: a preview, which must never be executed."""
+
+    position: int
+    """Of the call in the answer, as its `CallDelta` said."""
+    text: str
+
+
+class ReasoningDelta(msgspec.Struct, frozen=True, kw_only=True, tag="reasoning"):
+    """A piece of what the provider shows of the model's reasoning."""
+
+    text: str
+
+
+Delta: TypeAlias = TextDelta | CallDelta | ArgumentsDelta | ReasoningDelta

@@ -1,18 +1,22 @@
-"""What each provider accepts, as data. No code asks for a provider's name: it asks for a fact.
+"""`Profile`: what one provider accepts, as data. No code asks for a provider's name: it asks for a fact.
 
-Every fact has its source: (D) the provider's documentation, (S) the types of its own SDK (openai 3.57, anthropic 2.14),
-(E) the text of an error of its API, as several projects report it. Read in November 2026.
+The facts themselves are rows in `profiles`, each with its source.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
-_NUMBERS: Final = frozenset({"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
-_FORMATS: Final = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+NUMBER_LIMITS: Final = frozenset({"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+STRICT_FORMATS: Final = frozenset(
+    {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+)
+Ability = Literal["none", "required", "one", "serial"]
+"""What a request can ask for beyond letting the model choose: no call, at least one, one named tool, one at a time."""
+ALL_ABILITIES: Final[frozenset[Ability]] = frozenset({"none", "required", "one", "serial"})
 
 
 class StrictRules(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +26,7 @@ class StrictRules(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every property must be required, so that an optional one has to accept null instead."""
     keeps: frozenset[str]
     """Of the keywords that limit numbers, strings and arrays, those that are accepted."""
-    formats: frozenset[str] = _FORMATS
+    formats: frozenset[str] = STRICT_FORMATS
     keeps_default: bool
     min_items_max: int | None = None
     recursion: bool
@@ -36,75 +40,72 @@ class StrictRules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """The facts about one provider."""
+    """The facts about one provider. A provider that speaks another's format is a copy of its profile with other facts.
+
+    Raises `TypeError` where a fact is missing: there are no guesses about names and ids.
+    """
 
     name: str
+    """What the provider is called: what `export`, `dialect` and models are given."""
+    title: str
+    """For people."""
     name_pattern: str
-    """What a tool's name matches, in definitions and in the history."""
+    """What a tool's name matches, in definitions and in the history. Tried character by character too."""
+    name_start: str = ""
+    """What its first character matches, where that is narrower."""
     name_max: int
     property_pattern: str | None = None
+    property_start: str = ""
     property_max: int = 64
     id_pattern: str
     """What the id of a call matches in the history."""
     id_max: int
+    id_length: int | None = None
+    """How long each id has to be, where the provider takes only one length."""
     tools_max: int | None = None
     description_max: int | None = None
-    root_forbids: frozenset[str]
+    schema: Literal["json-schema", "openapi"] = "json-schema"
+    """`openapi`: the subset of OpenAPI 3.0 that Gemini's `parameters` take, without references."""
+    root_forbids: frozenset[str] = frozenset()
     """Keywords that may not stand at the root of a schema, strict or not."""
-    strict: StrictRules
+    strict: StrictRules | None = None
+    """`None`: the provider cannot hold a model to a schema; `strict=True` gives every tool `unsupported`."""
+    strict_by_tool: bool = True
+    """Whether tools with and without strict can be in one request; if not, all are strict or none is."""
+    strict_said: bool = True
+    """Whether a tool's definition has a field for it."""
     strict_tools_max: int | None = None
     optional_max: int | None = None
     """Optional properties in all strict schemas of a request together."""
     unions_max: int | None = None
     """Properties with several types or alternatives in all strict schemas of a request together."""
+    abilities: frozenset[Ability] = ALL_ABILITIES
+    """What of `Choice` a request can say."""
+    required_word: str = "required"
+    """The provider's word for at least one call."""
+    images: Literal["result", "user", "none"] = "none"
+    """Where images of results may stand: in the result itself, in a user message after it, or nowhere."""
+    returns_reasoning: bool = True
+    """Whether the provider's own reasoning fields are sent back with a turn of its own."""
+    base_url: str = ""
+    """Where its API is, for clients of a format that several providers speak. Empty: the SDK knows."""
+    key_env: str = ""
+    """Environment variable with the key, where the SDK does not know it."""
 
     def name_fits(self, name: str) -> bool:
         """Whether a tool may be called this."""
-        return len(name) <= self.name_max and re.fullmatch(self.name_pattern, name) is not None
+        return len(name) <= self.name_max and re.fullmatch(self.name_whole, name) is not None
+
+    @property
+    def name_whole(self) -> str:
+        """The pattern of a whole name, its first character included."""
+        return _whole(self.name_start, self.name_pattern)
+
+    @property
+    def property_whole(self) -> str | None:
+        """The pattern of a whole property name; `None` if any will do."""
+        return None if self.property_pattern is None else _whole(self.property_start, self.property_pattern)
 
 
-OPENAI_CHAT: Final = Profile(
-    name="openai-chat",
-    name_pattern=r"[a-zA-Z0-9_-]+",  # (S) FunctionDefinition.name
-    name_max=64,
-    id_pattern=r".+",
-    id_max=40,  # (E) "string too long. Expected a string with maximum length 40", vercel/ai issue 5171
-    tools_max=128,  # (E) "array too long", and the documentation
-    description_max=1024,  # (E) string_above_max_length
-    # (E) "must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top level"
-    root_forbids=frozenset({"oneOf", "anyOf", "allOf", "enum", "const", "not"}),
-    strict=StrictRules(  # (D) Structured outputs, supported schemas
-        all_required=True,
-        keeps=_NUMBERS | {"pattern", "format", "minItems", "maxItems"},
-        keeps_default=False,
-        recursion=True,
-        primitive_enums=False,
-        properties_max=5000,
-        depth_max=10,
-        enum_values_max=1000,
-        name_chars_max=120_000,
-    ),
-)
-
-ANTHROPIC: Final = Profile(
-    name="anthropic",
-    name_pattern=r"[a-zA-Z0-9_-]+",  # (D) Define tools; several code bases allow 128 characters, 64 is the safe bound
-    name_max=64,
-    property_pattern=r"[a-zA-Z0-9_.-]+",  # (E) "Property keys should match pattern"
-    id_pattern=r"[a-zA-Z0-9_-]+",  # (E) "String should match pattern '^[a-zA-Z0-9_-]+$'", HKUDS/nanobot pull 4356
-    id_max=64,
-    # (E) "input_schema does not support oneOf, allOf, or anyOf at the top level", anthropics/claude-code issue 44788
-    root_forbids=frozenset({"oneOf", "anyOf", "allOf"}),
-    strict=StrictRules(  # (D) Structured outputs, JSON Schema limitations; (S) anthropic.lib._parse._transform
-        all_required=False,
-        keeps=frozenset({"pattern", "format", "minItems"}),
-        formats=_FORMATS | {"uri"},
-        keeps_default=True,
-        min_items_max=1,
-        recursion=False,
-        primitive_enums=True,
-    ),
-    strict_tools_max=20,  # (D) Schema complexity limits, these three
-    optional_max=24,
-    unions_max=16,
-)
+def _whole(start: str, pattern: str) -> str:
+    return f"(?={start}){pattern}" if start else pattern

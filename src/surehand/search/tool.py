@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from ..call import ToolResult
 from ..errors import RegistryError
-from ..providers import DIALECTS
+from ..providers import PROVIDERS
 from ..registry import Registry
 from ..spec import Tool, ToolSpec, bind_tool
 from ..types import Caller, Output
@@ -78,7 +78,7 @@ def offer_search(registry: Registry, most: int) -> None:
         most: Tools that are shown at once; a provider may take fewer.
     """
     catalog = registry.catalog
-    least = min([most, *(one.tools_max for one in DIALECTS.values() if one.tools_max is not None)])
+    least = min([most, *(one.profile.tools_max for one in PROVIDERS.values() if one.profile.tools_max is not None)])
     if len(catalog.current) <= least or any(name == SEARCH_TOOL for name, _ in catalog.entries):
         return
     try:

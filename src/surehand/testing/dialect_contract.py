@@ -137,7 +137,7 @@ class AnswerContract:
         """In order, under the model's ids and our names."""
         calls = (WrittenCall("c1", "read", '{"a":1}'), WrittenCall("c2", "list_all"))
         turn = wire.dialect.decode(wire.response("Hm.", calls, wire.words["tool_calls"]), self.export(wire))
-        assert (turn.dialect, turn.text, turn.stop) == (wire.dialect.name, "Hm.", "tool_calls")
+        assert (turn.dialect, turn.text, turn.stop) == (wire.dialect.profile.name, "Hm.", "tool_calls")
         assert [(call.id, call.name) for call in turn.calls] == [("c1", "read"), ("c2", "list_all")]
         assert turn.calls[0].arguments in ('{"a":1}', {"a": 1})
         assert turn.wire_names == ("read", "list_all")

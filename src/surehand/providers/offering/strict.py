@@ -11,10 +11,10 @@ from typing import Any, Final, Literal, NoReturn, cast
 
 import msgspec
 
-from ..schema.keywords import Schema, children, pointer, walk
-from ..spec.places import follow
+from ...schema.keywords import Schema, children, pointer, walk
+from ...spec.places import follow
+from ..profile import StrictRules
 from .nulls import accepts_null
-from .profile import StrictRules
 from .words import extended, told
 
 Verdict = Literal["lossless", "lossy", "unsupported"]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Protocol
 
-from ..schema import parse_arguments
-from .arguments import as_object, is_blank
-from .dialect import Export
-from .json_value import object_of, text_of
-from .message import CallDelta, Delta, ModelTurn, TextDelta
-from .names import resolve
+from ...schema import parse_arguments
+from ..arguments import as_object, is_blank
+from ..export import Export
+from ..json_value import object_of, text_of
+from ..message import ArgumentsDelta, CallDelta, Delta, ModelTurn, ReasoningDelta, TextDelta
+from ..offering.names import resolve
 
 
 class Finish(Protocol):
@@ -36,7 +36,8 @@ class MessagesFold:
         """Index of the provider -> place of the newest block with it."""
         self._inputs: dict[int, str] = {}
         """Place of a block -> the JSON text of its input."""
-        self._calls = 0
+        self._positions: dict[int, int] = {}
+        """Place of a block -> place of its call among the calls."""
         self._ended = False
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
@@ -77,10 +78,10 @@ class MessagesFold:
             return [TextDelta(text=text_of(block["text"]))]
         if block.get("type") != "tool_use":
             return []
-        self._calls += 1
+        position = self._positions[len(self._blocks) - 1] = len(self._positions)
         name = text_of(block.get("name"))
         found = resolve(name, self._export.wire_names)
-        return [CallDelta(position=self._calls - 1, id=text_of(block.get("id")), name=found)] if name else []
+        return [CallDelta(position=position, id=text_of(block.get("id")), name=found)] if name else []
 
     def _add(self, event: Mapping[str, Any]) -> list[Delta]:
         place = self._places.get(event.get("index"))
@@ -93,9 +94,13 @@ class MessagesFold:
                 block["text"] = text_of(block.get("text")) + text
                 return [TextDelta(text=text)] if text else []
             case "input_json_delta":
-                self._inputs[place] = self._inputs.get(place, "") + text_of(delta.get("partial_json"))
+                text = text_of(delta.get("partial_json"))
+                self._inputs[place] = self._inputs.get(place, "") + text
+                return self._previewed(place, text)
             case "thinking_delta":
-                block["thinking"] = text_of(block.get("thinking")) + text_of(delta.get("thinking"))
+                text = text_of(delta.get("thinking"))
+                block["thinking"] = text_of(block.get("thinking")) + text
+                return [ReasoningDelta(text=text)] if text else []
             case "signature_delta":
                 block["signature"] = text_of(delta.get("signature"))
             case "citations_delta":
@@ -103,6 +108,10 @@ class MessagesFold:
             case _:
                 pass
         return []
+
+    def _previewed(self, place: int, text: str) -> list[Delta]:
+        position = self._positions.get(place)
+        return [ArgumentsDelta(position=position, text=text)] if text and position is not None else []
 
     def _update(self, event: Mapping[str, Any]) -> None:
         """The stop reason, and counts that add up to here; those that are null say nothing new."""

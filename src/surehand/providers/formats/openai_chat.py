@@ -5,52 +5,47 @@ Sources: the types of openai 3.57 (`types/chat`), and what compatible servers re
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, cast
 
-from ..call import ToolCall
-from ..view import ToolView
-from .arguments import as_text, is_blank
-from .dialect import Export, Fold
-from .history import Exchange, PairedCall, whole
-from .json_value import list_of_objects, object_of, text_of, whole_number
-from .message import Message, ModelTurn, SystemMessage, Usage, UserMessage
-from .names import resolve
-from .offer import Exporter, Offer
+from ...call import ToolCall
+from ..arguments import as_text, is_blank
+from ..choice import AUTO, Choice, check
+from ..dialect import Fold
+from ..export import Export
+from ..history import Exchange, PairedCall, whole
+from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
+from ..offering.names import resolve
+from ..offering.offer import Offer
+from ..profile import Profile
+from ..stops import settle
+from .format import Format
 from .openai_chat_fold import ChatFold
-from .profile import OPENAI_CHAT
-from .stops import settle
+
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+"""Fields that compatible servers add to a message: DeepSeek, Qwen and vLLM; Groq; OpenRouter."""
 
 
-class OpenAIChat:
-    """The dialect. Stateless but for the exports that it keeps."""
+class OpenAIChat(Format):
+    """The format."""
 
-    name = OPENAI_CHAT.name
-    tools_max = OPENAI_CHAT.tools_max
-
-    def __init__(self) -> None:
-        self._exporter = Exporter(OPENAI_CHAT, _render)
-
-    def export(self, view: ToolView, *, strict: bool = False) -> Export:
-        """See `Dialect.export`.
-
-        Raises:
-            ConfigError: The view has more tools than a request may.
-        """
-        return self._exporter.export(view, strict=strict)
-
-    def request(self, messages: Sequence[Message], export: Export) -> dict[str, Any]:
-        """`messages`, and `tools` if there are any. See `Dialect.request`."""
+    def request(self, messages: Sequence[Message], export: Export, choice: Choice = AUTO) -> dict[str, Any]:
+        """`messages`, and `tools` and what is said of them if there are any. See `Dialect.request`."""
+        check(choice, self.profile, export.names)
         written: list[dict[str, Any]] = []
-        for entry in whole(messages, OPENAI_CHAT, export.wire_names):
+        for entry in whole(messages, self.profile, export.names):
             if isinstance(entry, SystemMessage):
                 written.append({"role": "system", "content": entry.content})
             elif isinstance(entry, UserMessage):
                 written.append({"role": "user", "content": entry.content})
             else:
-                written.extend(_exchange(entry))
-        return {"messages": written, "tools": list(export.tools)} if export.tools else {"messages": written}
+                written.extend(_exchange(entry, self.profile))
+        if not export.tools:
+            return {"messages": written}
+        return {"messages": written, "tools": list(export.tools), **self._choice(choice, export)}
 
     def decode(self, response: Mapping[str, Any], export: Export) -> ModelTurn:
         """The first choice that calls a tool, else the first."""
@@ -63,16 +58,26 @@ class OpenAIChat:
         """See `Dialect.fold`."""
         return ChatFold(export, _turn)
 
+    def _render(self, offer: Offer) -> dict[str, Any]:
+        function: dict[str, Any] = {
+            "name": offer.name,
+            "description": offer.description,
+            "parameters": offer.parameters,
+        }
+        if offer.strict is not None and self.profile.strict_said:
+            function["strict"] = offer.strict
+        return {"type": "function", "function": function}
 
-def _render(offer: Offer) -> dict[str, Any]:
-    function: dict[str, Any] = {
-        "name": offer.name,
-        "description": offer.description,
-        "parameters": offer.parameters,
-    }
-    if offer.strict is not None:
-        function["strict"] = offer.strict
-    return {"type": "function", "function": function}
+    def _choice(self, choice: Choice, export: Export) -> dict[str, Any]:
+        """(S) ChatCompletionToolChoiceOptionParam. Nothing where the provider's default is what is wanted."""
+        said: dict[str, Any] = {}
+        if choice.mode == "one":
+            said["tool_choice"] = {"type": "function", "function": {"name": export.names[choice.tool]}}
+        elif choice.mode != "auto":
+            said["tool_choice"] = self.profile.required_word if choice.mode == "required" else choice.mode
+        if not choice.parallel:
+            said["parallel_tool_calls"] = False
+        return said
 
 
 def _calls_a_tool(message: Any) -> bool:
@@ -90,13 +95,14 @@ def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) 
     refusal = text_of(raw.get("refusal"))
     stop, truncated = settle(word, calls, refused=bool(refusal), broken=broken)
     return ModelTurn(
-        dialect=OPENAI_CHAT.name,
+        dialect=export.dialect,
         text=_text(raw.get("content")),
         calls=calls,
         wire_names=tuple(text_of(function.get("name")) for _, function in written),
         stop=stop,
         raw_stop=word,
         refusal=refusal,
+        reasoning=text_of(raw.get("reasoning_content")) or text_of(raw.get("reasoning")),
         truncated_call=truncated,
         usage=_usage(usage),
         raw=raw,
@@ -150,9 +156,24 @@ def _usage(usage: Any) -> Usage:
 # -- request ---------------------------------------------------------------------------------------
 
 
-def _exchange(exchange: Exchange) -> Iterator[dict[str, Any]]:
+def _exchange(exchange: Exchange, profile: Profile) -> Iterator[dict[str, Any]]:
+    """A turn and its results. Their images come after the last of them: a result is text only."""
     turn = exchange.turn
-    raw = turn.raw if turn.dialect == OPENAI_CHAT.name else {}
+    raw = turn.raw if turn.dialect == profile.name else {}
+    if not profile.returns_reasoning:
+        raw = {key: value for key, value in raw.items() if key not in _REASONING}
+    yield from _spoken(exchange, raw)
+    images = [_image(one) for call in exchange.calls for one in call.media]
+    if images:
+        yield {"role": "user", "content": [{"type": "text", "text": "The images of the results above:"}, *images]}
+
+
+def _image(media: Media) -> dict[str, Any]:
+    data = base64.b64encode(media.data).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:{media.media_type};base64,{data}"}}
+
+
+def _spoken(exchange: Exchange, raw: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     functions = _functions(raw)
     if not raw or len(functions) != len(exchange.calls):
         yield from _written_anew(exchange)

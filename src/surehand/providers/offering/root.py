@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-from ..schema.keywords import Schema
-from ..spec.places import follow
+from ...schema.keywords import Schema
+from ...spec.places import follow
 from .words import told_rule
 
 _LISTS = ("allOf", "anyOf", "oneOf")

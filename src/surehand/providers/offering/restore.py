@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import msgspec
 
-from ..schema import parse_arguments
-from ..schema.keywords import Schema, walk
-from ..spec.places import follow
+from ...schema import parse_arguments
+from ...schema.keywords import Schema, walk
+from ...spec.places import follow
 from .names import wire_names
 from .nulls import accepts_null
 
@@ -109,7 +109,7 @@ def _fixed(schema: Any, otherwise: Any) -> list[Any]:
     return here.get("enum", [here.get("const", otherwise)])
 
 
-def property_names(schema: Schema, pattern: str, length_max: int) -> dict[str, str]:
+def property_names(schema: Schema, pattern: str, length_max: int, start: str = "") -> dict[str, str]:
     """Gives each property of a schema, at any depth, a name that a provider accepts.
 
     Returns:
@@ -117,7 +117,7 @@ def property_names(schema: Schema, pattern: str, length_max: int) -> dict[str, s
     """
     found = {name for _, node in walk(schema) for name in node.get("properties", {})}
     found |= {name for _, node in walk(schema) for name in node.get("required", [])}
-    return wire_names(found, pattern, length_max)
+    return wire_names(found, pattern, length_max, start)
 
 
 def renamed(schema: Schema, table: Mapping[str, str]) -> Schema:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any, Protocol, cast
 
-from .arguments import as_object, is_blank
-from .dialect import Export
-from .json_value import list_of_objects, object_of, text_of
-from .message import CallDelta, Delta, ModelTurn, TextDelta
-from .names import resolve
+from ..arguments import as_object, is_blank
+from ..export import Export
+from ..json_value import list_of_objects, object_of, text_of
+from ..message import ArgumentsDelta, CallDelta, Delta, ModelTurn, ReasoningDelta, TextDelta
+from ..offering.names import resolve
 
 
 class Finish(Protocol):
@@ -60,6 +60,8 @@ class _Call:
         self.index = index
         self.written: dict[str, Any] = {}
         self.announced = False
+        self.shown = 0
+        """How many characters of its arguments were shown."""
 
     @property
     def id(self) -> str:
@@ -105,7 +107,9 @@ class _Choice:
         for piece in pieces:
             self._call_of(piece).add(piece)
         self.word = text_of(written.get("finish_reason")) or self.word
-        deltas: list[Delta] = [TextDelta(text=text)] if text else []
+        reasoning = text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning"))
+        deltas: list[Delta] = [ReasoningDelta(text=reasoning)] if reasoning else []
+        deltas += [TextDelta(text=text)] if text else []
         deltas.extend(self._announced(wire_names))
         return deltas
 
@@ -132,6 +136,10 @@ class _Choice:
             if name and is_over and not call.announced:
                 call.announced = True
                 deltas.append(CallDelta(position=position, id=call.id, name=resolve(name, wire_names)))
+            written = text_of(call.function.get("arguments"))
+            if call.announced and len(written) > call.shown:
+                deltas.append(ArgumentsDelta(position=position, text=written[call.shown :]))
+                call.shown = len(written)
         return deltas
 
 

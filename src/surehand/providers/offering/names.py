@@ -12,7 +12,7 @@ _PREFIX: Final = "functions."
 """What models write in front of a name that they saw in a namespace of that name."""
 
 
-def wire_names(names: Iterable[str], pattern: str, length_max: int) -> dict[str, str]:
+def wire_names(names: Iterable[str], pattern: str, length_max: int, start: str = "") -> dict[str, str]:
     """Gives each name one that a provider accepts. The same set of names gives the same table.
 
     Names that fit stay as they are. In others, characters that do not fit become `_`; where that is too long, or is
@@ -20,15 +20,17 @@ def wire_names(names: Iterable[str], pattern: str, length_max: int) -> dict[str,
 
     Args:
         names: Ours.
-        pattern: What a whole name on the wire must match, apart from its length.
+        pattern: What each character of a name on the wire must match.
         length_max: Its greatest length.
+        start: What its first character must match, where that is narrower.
 
     Returns:
         Our name -> the name on the wire, no two the same.
     """
     wanted = sorted(set(names))
-    table = {name: name for name in wanted if len(name) <= length_max and re.fullmatch(pattern, name)}
-    plain = {name: fitted(name, pattern) for name in wanted if name not in table}
+    plain = {name: fitted(name, pattern, start) for name in wanted}
+    table = {name: name for name in wanted if len(name) <= length_max and plain[name] == name}
+    plain = {name: plainly for name, plainly in plain.items() if name not in table}
     uses = Counter([*table, *plain.values()])
     taken = set(uses)
     for name, plainly in plain.items():
@@ -40,9 +42,14 @@ def wire_names(names: Iterable[str], pattern: str, length_max: int) -> dict[str,
     return table
 
 
-def fitted(name: str, pattern: str) -> str:
-    """The name with `_` for each character that by itself does not match the pattern; never empty."""
-    return "".join(one if re.fullmatch(pattern, one) else "_" for one in name) or "_"
+def fitted(name: str, pattern: str, start: str = "") -> str:
+    """The name with `_` for each character that by itself does not match the pattern; never empty.
+
+    Where its first character does not match `start`, `_` comes before it.
+    """
+    if not re.fullmatch(pattern, name):
+        name = "".join(one if re.fullmatch(pattern, one) else "_" for one in name) or "_"
+    return name if not start or re.match(start, name) else f"_{name}"
 
 
 def _hashed(name: str, plainly: str, length_max: int, taken: set[str]) -> str:

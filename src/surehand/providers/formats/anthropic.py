@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final, cast
 
-from ..call import ToolCall
-from ..view import ToolView
+from ...call import ToolCall
+from ..arguments import is_blank
+from ..choice import AUTO, Choice, check
+from ..dialect import Fold
+from ..export import Export
+from ..history import Exchange, PairedCall, whole
+from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
+from ..offering.names import resolve
+from ..offering.offer import Offer
+from ..stops import settle
 from .anthropic_fold import MessagesFold
-from .arguments import is_blank
-from .dialect import Export, Fold
-from .history import Exchange, PairedCall, whole
-from .json_value import list_of_objects, object_of, text_of, whole_number
-from .message import Message, ModelTurn, SystemMessage, Usage, UserMessage
-from .names import resolve
-from .offer import Exporter, Offer
-from .profile import ANTHROPIC
-from .stops import settle
+from .format import Format
 
 _THINKING: Final = ("thinking", "redacted_thinking")
 _INPUTS: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -32,41 +34,33 @@ _NO_TOOL: Final[dict[str, Any]] = {
 """(E) "Requests which include `tool_use` or `tool_result` blocks must define tools"."""
 
 
-class Anthropic:
-    """The dialect. Stateless but for the exports that it keeps."""
+class Anthropic(Format):
+    """The format."""
 
-    name = ANTHROPIC.name
-    tools_max = ANTHROPIC.tools_max
-
-    def __init__(self) -> None:
-        self._exporter = Exporter(ANTHROPIC, _render)
-
-    def export(self, view: ToolView, *, strict: bool = False) -> Export:
-        """See `Dialect.export`."""
-        return self._exporter.export(view, strict=strict)
-
-    def request(self, messages: Sequence[Message], export: Export) -> dict[str, Any]:
-        """`messages`, and `system` and `tools` if there are any. See `Dialect.request`.
+    def request(self, messages: Sequence[Message], export: Export, choice: Choice = AUTO) -> dict[str, Any]:
+        """`messages`, and `system`, `tools` and `tool_choice` where there is something to say. See `Dialect.request`.
 
         A history with calls needs tools: if there are none any more, one is defined that cannot be chosen.
         """
+        check(choice, self.profile, export.names)
         system: list[str] = []
         written: list[dict[str, Any]] = []
         has_calls = False
-        for entry in whole(messages, ANTHROPIC, export.wire_names):
+        for entry in whole(messages, self.profile, export.names):
             if isinstance(entry, SystemMessage):
                 system.append(entry.content)
             elif isinstance(entry, UserMessage):
                 _append(written, "user", [{"type": "text", "text": entry.content}])
             else:
                 has_calls = has_calls or bool(entry.calls)
-                _append(written, "assistant", _assistant(entry))
+                _append(written, "assistant", _assistant(entry, self.profile.name))
                 _append(written, "user", [_result(call) for call in entry.calls])
         request: dict[str, Any] = {"messages": written}
         if system:
             request["system"] = "\n\n".join(system)
         if export.tools:
             request["tools"] = list(export.tools)
+            request |= _choice(choice, export)
         elif has_calls:
             request |= {"tools": [_NO_TOOL], "tool_choice": {"type": "none"}}
         return request
@@ -79,16 +73,26 @@ class Anthropic:
         """See `Dialect.fold`."""
         return MessagesFold(export, _turn)
 
+    def _render(self, offer: Offer) -> dict[str, Any]:
+        tool: dict[str, Any] = {
+            "name": offer.name,
+            "description": offer.description,
+            "input_schema": offer.parameters,
+        }
+        if offer.strict is not None:
+            tool["strict"] = offer.strict
+        return tool
 
-def _render(offer: Offer) -> dict[str, Any]:
-    tool: dict[str, Any] = {
-        "name": offer.name,
-        "description": offer.description,
-        "input_schema": offer.parameters,
-    }
-    if offer.strict is not None:
-        tool["strict"] = offer.strict
-    return tool
+
+def _choice(choice: Choice, export: Export) -> dict[str, Any]:
+    """(S) ToolChoiceParam. Nothing where the provider's default is what is wanted."""
+    words = {"auto": "auto", "none": "none", "required": "any", "one": "tool"}
+    said: dict[str, Any] = {"type": words[choice.mode]}
+    if choice.mode == "one":
+        said["name"] = export.names[choice.tool]
+    if not choice.parallel and choice.mode != "none":
+        said["disable_parallel_tool_use"] = True
+    return {} if said == {"type": "auto"} else {"tool_choice": said}
 
 
 # -- decode ----------------------------------------------------------------------------------------
@@ -110,13 +114,14 @@ def _turn(message: Mapping[str, Any], texts: Mapping[int, str], export: Export, 
     refusal = text_of(object_of(message.get("stop_details")).get("explanation"))
     stop, truncated = settle(word, calls, refused=False, broken=broken)
     return ModelTurn(
-        dialect=ANTHROPIC.name,
+        dialect=export.dialect,
         text="".join(text_of(block.get("text")) for block in content if block.get("type") == "text"),
         calls=calls,
         wire_names=tuple(text_of(block.get("name")) for _, block in blocks),
         stop=stop,
         raw_stop=word,
         refusal=refusal if stop == "refusal" else "",
+        reasoning="".join(text_of(block.get("thinking")) for block in content if block.get("type") == "thinking"),
         truncated_call=truncated,
         usage=_usage(object_of(message.get("usage"))),
         raw={"role": "assistant", "content": content},
@@ -174,9 +179,9 @@ def _append(messages: list[dict[str, Any]], role: str, content: list[dict[str, A
         messages.append({"role": role, "content": content})
 
 
-def _assistant(exchange: Exchange) -> list[dict[str, Any]]:
+def _assistant(exchange: Exchange, provider: str) -> list[dict[str, Any]]:
     turn = exchange.turn
-    blocks = list_of_objects(turn.raw.get("content")) if turn.dialect == ANTHROPIC.name else []
+    blocks = list_of_objects(turn.raw.get("content")) if turn.dialect == provider else []
     if not blocks or sum(block.get("type") == "tool_use" for block in blocks) != len(exchange.calls):
         text = turn.text or turn.refusal
         spoken: list[dict[str, Any]] = [{"type": "text", "text": text}] if text.strip() else []
@@ -202,7 +207,15 @@ def _can_be_sent(block: Mapping[str, Any]) -> bool:
 
 
 def _result(call: PairedCall) -> dict[str, Any]:
-    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": call.content}
+    content: Any = call.content
+    if call.media:
+        content = [{"type": "text", "text": call.content}, *(_image(one) for one in call.media)]
+    result: dict[str, Any] = {"type": "tool_result", "tool_use_id": call.id, "content": content}
     if call.is_error:
         result["is_error"] = True
     return result
+
+
+def _image(media: Media) -> dict[str, Any]:
+    data = base64.b64encode(media.data).decode()
+    return {"type": "image", "source": {"type": "base64", "media_type": media.media_type, "data": data}}

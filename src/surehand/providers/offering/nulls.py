@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ..schema.keywords import Schema
-from ..spec.places import follow
+from ...schema.keywords import Schema
+from ...spec.places import follow
 
 _DEPTH = 64
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from ..errors import ConfigError, SpecError
-from ..schema.bounds import plain
-from ..spec import ToolSpec
-from ..view import ToolView
-from .dialect import Export
+from ...errors import ConfigError, SpecError
+from ...schema.bounds import plain
+from ...spec import ToolSpec
+from ...view import ToolView
+from ..export import Export
+from ..profile import Profile
 from .names import wire_names
-from .profile import Profile
 from .restore import Restoration, property_names, renamed
 from .root import plain_root
 from .strict import StrictSchema, Verdict, to_strict
 from .words import cut
 
 _CACHED: Final = 128
+_NO_STRICT: Final = StrictSchema(schema=None, losses=("the provider has no strict mode",))
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,12 +35,19 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     """`None` where strict mode was not asked for."""
 
 
-class Exporter:
-    """Makes the exports of one dialect and keeps the last ones."""
+Render: TypeAlias = Callable[[Offer], dict[str, Any]]
+"""Writes one tool down."""
+Wrap: TypeAlias = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+"""Puts the tools together as the provider wants them, where that is not simply a list."""
 
-    def __init__(self, profile: Profile, render: Callable[[Offer], dict[str, Any]]) -> None:
+
+class Exporter:
+    """Makes the exports of one provider and keeps the last ones."""
+
+    def __init__(self, profile: Profile, render: Render, wrap: Wrap = list) -> None:
         self._profile = profile
         self._render = render
+        self._wrap = wrap
         self._lock = threading.Lock()
         self._kept: dict[tuple[str, bool], Export] = {}
 
@@ -49,7 +57,7 @@ class Exporter:
         with self._lock:
             found = self._kept.get(key)
         if found is None:
-            found = _Export(self._profile, view, strict).build(self._render)
+            found = _Export(self._profile, view, strict).build(self._render, self._wrap)
             with self._lock:
                 if len(self._kept) >= _CACHED:
                     del self._kept[next(iter(self._kept))]
@@ -75,8 +83,9 @@ class _Export:
         self.restorations: dict[str, Restoration] = {}
         self.used = {"strict tools": 0, "optional properties": 0, "alternatives": 0}
 
-    def build(self, render: Callable[[Offer], dict[str, Any]]) -> Export:
-        names = wire_names(self.view.names, self.profile.name_pattern, self.profile.name_max)
+    def build(self, render: Render, wrap: Wrap) -> Export:
+        profile = self.profile
+        names = wire_names(self.view.names, profile.name_pattern, profile.name_max, profile.name_start)
         tools: list[dict[str, Any]] = []
         for entry in self.view.tools:
             try:
@@ -84,9 +93,10 @@ class _Export:
             except SpecError as error:
                 self.notes.append(f"{entry.name}: left out: {error}")
         return Export(
-            dialect=self.profile.name,
-            tools=tools,
+            dialect=profile.name,
+            tools=wrap(tools) if tools else [],
             wire_names={wire: name for name, wire in names.items()},
+            names=names,
             notes=tuple(self.notes),
             verdicts=self.verdicts,
             restorations=self.restorations,
@@ -104,7 +114,7 @@ class _Export:
             narrowed = self.narrowed(spec.name, parameters, said)
             strict = narrowed is not None
             parameters = narrowed or parameters
-        drop_nulls = strict and self.profile.strict.all_required
+        drop_nulls = strict and self.profile.strict is not None and self.profile.strict.all_required
         if drop_nulls or aliases:
             root, _ = plain_root(original, self.profile.root_forbids)
             self.restorations[spec.name] = Restoration(parameters=root, drop_nulls=drop_nulls, names=aliases)
@@ -120,7 +130,7 @@ class _Export:
         pattern = self.profile.property_pattern
         if pattern is None:
             return original, {}
-        table = property_names(original, pattern, self.profile.property_max)
+        table = property_names(original, pattern, self.profile.property_max, self.profile.property_start)
         aliases = {wire: name for name, wire in table.items() if wire != name}
         if not aliases:
             return original, {}
@@ -129,7 +139,8 @@ class _Export:
 
     def narrowed(self, name: str, parameters: dict[str, Any], said: list[str]) -> dict[str, Any] | None:
         """The strict schema; `None` if there is none, or the request has no room for it."""
-        strict = to_strict(parameters, self.profile.strict)
+        rules = self.profile.strict
+        strict = _NO_STRICT if rules is None else to_strict(parameters, rules)
         lost = [*said, *strict.losses]
         reason = "" if strict.schema is None else self.exceeded(strict)
         if strict.schema is None or reason:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from .arguments import as_text
+from ..arguments import as_text
 
 _SENTENCE_END: Final = re.compile(r"[.!?](?=\s)|\n")
 _WORDS: Final[dict[str, str]] = {

@@ -1,0 +1,74 @@
+"""The providers by name: each a format with a profile. A new one is a row here, or `register_provider`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from msgspec.structs import replace
+
+from ..errors import ConfigError
+from .dialect import Dialect
+from .formats.anthropic import Anthropic
+from .formats.openai_chat import OpenAIChat
+from .profile import Profile
+from .profiles.anthropic import ANTHROPIC
+from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT
+
+Make = Callable[[Profile], Dialect]
+FORMATS: Final[Mapping[str, Make]] = MappingProxyType({"openai-chat": OpenAIChat, "anthropic": Anthropic})
+"""The wire formats."""
+_ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
+    ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI)),
+    ("anthropic", (ANTHROPIC,)),
+)
+"""Each format, and those who speak it."""
+_lock = threading.Lock()
+_formats: Final[dict[str, Make]] = {one.name: FORMATS[form] for form, rows in _ROWS for one in rows}
+_known: Final[dict[str, Dialect]] = {one.name: FORMATS[form](one) for form, rows in _ROWS for one in rows}
+PROVIDERS: Final[Mapping[str, Dialect]] = MappingProxyType(_known)
+"""All providers by name, those that were registered too."""
+
+
+def dialect(name: str) -> Dialect:
+    """The dialect of a provider.
+
+    Raises:
+        ConfigError: There is none of that name.
+    """
+    found = _known.get(name)
+    if found is None:
+        raise ConfigError(f"there is no dialect {name!r}; choose one of {', '.join(sorted(_known))}")
+    return found
+
+
+def register_provider(alias: str, dialect: str | Make, profile: Profile) -> None:
+    """Adds a provider for this process: from then on `export`, runs and the command line know it by its alias.
+
+    Args:
+        alias: What it is called.
+        dialect: The format that it speaks: the name of a format or of a provider with it, or a class that makes a
+            `Dialect` of a profile.
+        profile: Its facts: most often another provider's with `msgspec.structs.replace`. Its `name` becomes the alias.
+
+    Raises:
+        ConfigError: The alias is taken, or there is no such format.
+    """
+    if not alias:
+        raise ConfigError("a provider needs a name")
+    made = _format(dialect)(replace(profile, name=alias))
+    with _lock:
+        if alias in _known:
+            raise ConfigError(f"there is a provider {alias!r} already")
+        _known[alias] = made
+
+
+def _format(of: str | Make) -> Make:
+    if callable(of):
+        return of
+    found = FORMATS.get(of) or _formats.get(of)
+    if found is None:
+        raise ConfigError(f"there is no format {of!r}; choose one of {', '.join(FORMATS)}, or give a class")
+    return found
