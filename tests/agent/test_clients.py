@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -243,13 +244,23 @@ def test_options_do_not_set_what_the_run_sets() -> None:
         OpenAIModel("", client)
 
 
-def test_only_asynchronous_clients_of_the_package_are_taken() -> None:
-    sync: Any = openai.OpenAI(api_key=KEY)
-    with pytest.raises(ConfigError, match=r"OpenAIModel needs an asynchronous client, not openai\.OpenAI"):
-        OpenAIModel("gpt-test", sync)
-    sync = anthropic.Anthropic(api_key=KEY)
-    with pytest.raises(ConfigError, match=r"AnthropicModel needs an asynchronous client, not anthropic\.Anthropic"):
-        AnthropicModel("claude-test", sync)
+async def test_a_client_that_blocks_does_not_hold_up_the_loop() -> None:
+    chunk = {"id": "x", "choices": [{"index": 0, "delta": {"content": "a"}}]}
+    threads: set[int] = set()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        threads.add(threading.get_ident())
+        return sse(chunk) if json.loads(request.content).get("stream") else httpx2.Response(200, json={"choices": []})
+
+    with httpx2.Client(transport=httpx2.MockTransport(answer)) as network:
+        model = OpenAIModel("gpt-test", openai.OpenAI(api_key=KEY, http_client=network))
+        assert await model.complete(REQUEST) == {"choices": []}
+        assert [event async for event in model.stream(REQUEST)] == [chunk]
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+def test_only_clients_of_the_package_are_taken() -> None:
     other: Any = anthropic.AsyncAnthropic(api_key=KEY)
     with pytest.raises(ConfigError, match=r"needs a client of the package openai, not anthropic\.AsyncAnthropic"):
         OpenAIModel("gpt-test", other)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Final
+
 from ..errors import ConfigError
 from .clients import AnthropicModel, OpenAIModel
 from .model import Model
 from .script import ScriptedModel
 
+_KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
+    "openai": OpenAIModel,
+    "anthropic": AnthropicModel,
+    "script": lambda name: ScriptedModel.from_file(name, catch_up=True),
+}
 FORMS = ("openai:NAME", "anthropic:NAME", "script:FILE")
 """How a model is written."""
 
@@ -21,14 +29,7 @@ def parse_model(text: str) -> Model:
         ConfigError: It has none of these forms, the SDK or its key is missing, or the file is not a script.
     """
     kind, _, name = text.partition(":")
-    if name:
-        match kind:
-            case "openai":
-                return OpenAIModel(name)
-            case "anthropic":
-                return AnthropicModel(name)
-            case "script":
-                return ScriptedModel.from_file(name, catch_up=True)
-            case _:
-                pass
+    make = _KINDS.get(kind)
+    if name and make is not None:
+        return make(name)
     raise ConfigError(f"{text!r} is not a model; write {', '.join(FORMS[:-1])} or {FORMS[-1]}")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
 from ...errors import ConfigError
+from ..clients.sdk import passes_with_time
 from ..model import ModelFailure
-from ..sdk import passes_with_time
 from . import anthropic, openai_chat
 from .step import ScriptError, Seen, Step, as_step, read_script
 from .wire import Wire

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+import asyncio
+import inspect
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from types import TracebackType
 from typing import Any, Self, cast
 
-from ..errors import ConfigError
-from ..redact import Redactor, clean_text
-from .model import ModelFailure
+from ...errors import ConfigError
+from ...redact import Redactor, clean_text
+from ..model import ModelFailure
 
 _DETAIL_CHARS = 300
 _PRIVATE = frozenset({401, 403})
@@ -34,7 +36,10 @@ def passes_with_time(status: int) -> bool:
 
 
 class SdkModel:
-    """A model behind the asynchronous client of a provider's SDK. The SDK retries nothing: the run decides.
+    """A model behind the client of a provider's SDK, asynchronous or not. The SDK retries nothing: the run decides.
+
+    A client that is not asynchronous is called in threads, so that the run is not held up. What an SDK does otherwise
+    is told by overriding the methods with one underscore.
 
     A client that the model made itself is closed with it: `async with OpenAIModel("...") as model:`, or `close()`.
     """
@@ -56,10 +61,11 @@ class SdkModel:
         if taken:
             raise ConfigError(f"{self.package}: the options may not set {', '.join(taken)}")
         self._owned = client is None
-        given: Any = self._default_client() if client is None else self._checked(client)
-        self._client: Any = given.with_options(max_retries=0)
-        keys = (getattr(given, one, None) for one in ("api_key", "auth_token"))
-        self._redactor = Redactor([key for key in keys if isinstance(key, str)])
+        given: Any = self._default_client() if client is None else client
+        self._check(given)
+        self._blocks = not self._is_async(given)
+        self._client: Any = self._without_retries(given)
+        self._redactor = Redactor(self._keys(given))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -77,7 +83,7 @@ class SdkModel:
     async def close(self) -> None:
         """Closes the connections, unless the client was given. Safe to call twice."""
         if self._owned:
-            await self._client.close()
+            await self._close(self._client)
 
     async def complete(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """See `Model.complete`.
@@ -96,11 +102,15 @@ class SdkModel:
             ConfigError: The SDK does not take this request.
         """
         opened = await self._sent(self._create(request, stream=True))
-        if not hasattr(opened, "__aiter__"):
+        if not hasattr(opened, "__iter__" if self._blocks else "__aiter__") or isinstance(opened, str):
             raise self._no_object(opened)
-        async with opened, aclosing(self._events(opened)) as events:
-            async for event in events:
-                yield event
+        pieces: Any = iterated(opened) if self._blocks else opened
+        try:
+            async with aclosing(self._events(pieces)) as events:
+                async for event in events:
+                    yield event
+        finally:
+            await self._end(opened)
 
     def _default_client(self) -> Any:
         raise NotImplementedError
@@ -108,13 +118,39 @@ class SdkModel:
     async def _create(self, request: Mapping[str, Any], *, stream: bool) -> Any:
         raise NotImplementedError
 
-    def _checked(self, client: Any) -> Any:
-        kind = f"{client.__class__.__module__.partition('.')[0]}.{client.__class__.__name__}"
+    def _check(self, client: Any) -> None:
+        """Refuses what is no client of the SDK."""
         if not (hasattr(client, "with_options") and hasattr(client, self.resource)):
+            kind = f"{client.__class__.__module__.partition('.')[0]}.{client.__class__.__name__}"
             raise ConfigError(f"{type(self).__name__} needs a client of the package {self.package}, not {kind}")
-        if not hasattr(client, "__aenter__"):
-            raise ConfigError(f"{type(self).__name__} needs an asynchronous client, not {kind}: use the class Async...")
-        return client
+
+    def _is_async(self, client: Any) -> bool:
+        return hasattr(client, "__aenter__")
+
+    def _without_retries(self, client: Any) -> Any:
+        return client.with_options(max_retries=0)
+
+    def _keys(self, client: Any) -> list[str]:
+        """What must not be told in messages."""
+        keys = (getattr(client, one, None) for one in ("api_key", "auth_token"))
+        return [key for key in keys if isinstance(key, str)]
+
+    async def _close(self, client: Any) -> None:
+        await client.close()
+
+    async def _end(self, opened: Any) -> None:
+        """Ends a stream, and with it the request."""
+        closing = getattr(opened, "close", None) or getattr(opened, "aclose", None)
+        ended = await self._call(closing) if closing is not None else None
+        if inspect.isawaitable(ended):
+            await ended
+
+    async def _call(self, method: Callable[..., Any], **given: Any) -> Any:
+        """Calls a method of the client: as it is, or in a thread if it would hold up everything else."""
+        if self._blocks:
+            return await asyncio.to_thread(method, **given)
+        answered = method(**given)
+        return await answered if inspect.isawaitable(answered) else answered
 
     async def _sent(self, sending: Any) -> Any:
         """What the SDK answers. A failure of its own is raised without what it holds: headers, and so the key."""
@@ -173,6 +209,19 @@ class SdkModel:
     def _safe(self, text: str) -> str:
         text = self._redactor.text(clean_text(text))
         return text if len(text) <= _DETAIL_CHARS else f"{text[:_DETAIL_CHARS]}..."
+
+
+async def iterated(pieces: Iterable[Any]) -> AsyncGenerator[Any]:
+    """The pieces of a stream that blocks, each fetched in a thread."""
+    iterator = iter(pieces)
+    end = object()
+    while (piece := await asyncio.to_thread(next, iterator, end)) is not end:
+        yield piece
+
+
+def missing(package: str, extra: str = "") -> ConfigError:
+    """That an SDK is not there, and how to get it."""
+    return ConfigError(f'{package} is not installed: pip install "surehand[{extra or package}]"')
 
 
 def _inner(body: Any) -> dict[str, Any]:

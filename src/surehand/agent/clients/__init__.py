@@ -1,0 +1,6 @@
+"""The models behind the official SDKs: one file each. None is imported before its first model is made."""
+
+from .anthropic import AnthropicModel
+from .openai import OpenAIModel
+
+__all__ = ["AnthropicModel", "OpenAIModel"]
