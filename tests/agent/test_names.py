@@ -30,7 +30,10 @@ async def test_a_name_gives_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         await model.complete(said)
 
 
-@pytest.mark.parametrize("text", ["", "gpt-5", "openai:", ":x", "mistral:x", "OpenAI:x"])
+@pytest.mark.parametrize("text", ["", "gpt-5", "openai:", ":x", "nobody:x", "OpenAI:x", "deepseek:"])
 def test_another_text_does_not(text: str) -> None:
-    with pytest.raises(ConfigError, match="is not a model; write openai:NAME, anthropic:NAME or script:FILE"):
+    with pytest.raises(
+        ConfigError,
+        match=r"is not a model; write openai:NAME, .*or script:FILE, or PROVIDER:NAME for one of .*deepseek",
+    ):
         parse_model(text)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ..errors import ConfigError
+from ..providers import PROVIDERS, speaks
 from .clients import AnthropicModel, OpenAIModel
 from .model import Model
 from .script import ScriptedModel
@@ -16,11 +17,11 @@ _KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
     "script": lambda name: ScriptedModel.from_file(name, catch_up=True),
 }
 FORMS = ("openai:NAME", "anthropic:NAME", "script:FILE")
-"""How a model is written."""
+"""How a model is written; besides, `PROVIDER:NAME` for each provider that speaks OpenAI's Chat Completions."""
 
 
 def parse_model(text: str) -> Model:
-    """The model that a text names: `openai:NAME`, `anthropic:NAME` or `script:FILE`.
+    """The model that a text names, such as `openai:gpt-5`, `deepseek:deepseek-chat` or `script:FILE`: see `FORMS`.
 
     Base URL and key come from the environment, as the provider's SDK reads them. A script goes on where the
     conversation is, so that it serves a run that another process began.
@@ -32,4 +33,9 @@ def parse_model(text: str) -> Model:
     make = _KINDS.get(kind)
     if name and make is not None:
         return make(name)
-    raise ConfigError(f"{text!r} is not a model; write {', '.join(FORMS[:-1])} or {FORMS[-1]}")
+    if name and speaks(kind, OpenAIModel.dialect):
+        return OpenAIModel(name, provider=kind)
+    others = ", ".join(one for one in sorted(PROVIDERS) if one not in _KINDS and speaks(one, OpenAIModel.dialect))
+    raise ConfigError(
+        f"{text!r} is not a model; write {', '.join(FORMS[:-1])} or {FORMS[-1]}, or PROVIDER:NAME for one of {others}"
+    )

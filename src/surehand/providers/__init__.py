@@ -28,7 +28,7 @@ from .message import (
 )
 from .offering.strict import Verdict
 from .profile import Profile, StrictRules
-from .registered import FORMATS, PROVIDERS, dialect, register_provider
+from .registered import FORMATS, PROVIDERS, dialect, register_provider, speaks
 
 __all__ = [
     "AUTO",
@@ -58,6 +58,7 @@ __all__ = [
     "dialect",
     "export",
     "register_provider",
+    "speaks",
 ]
 
 

@@ -96,7 +96,8 @@ def _names(turn: ModelTurn, profile: Profile, wires: Mapping[str, str]) -> list[
         if not profile.name_fits(name):
             name = wires.get(call.name, call.name)
         if not profile.name_fits(name):
-            name = fitted(name, profile.name_pattern, profile.name_start)[: profile.name_max]
+            fits = fitted(name, profile.name_pattern, profile.name_start)
+            name = fits.ljust(profile.name_min, "_")[: profile.name_max]
         names.append(name)
     return names
 

@@ -53,6 +53,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """What a tool's name matches, in definitions and in the history. Tried character by character too."""
     name_start: str = ""
     """What its first character matches, where that is narrower."""
+    name_min: int = 1
     name_max: int
     property_pattern: str | None = None
     property_start: str = ""
@@ -74,6 +75,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Whether tools with and without strict can be in one request; if not, all are strict or none is."""
     strict_said: bool = True
     """Whether a tool's definition has a field for it."""
+    strict_assumed: bool = False
+    """Whether a definition that says nothing of strict mode is taken to be strict: then each one says it."""
     strict_tools_max: int | None = None
     optional_max: int | None = None
     """Optional properties in all strict schemas of a request together."""
@@ -94,7 +97,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
     def name_fits(self, name: str) -> bool:
         """Whether a tool may be called this."""
-        return len(name) <= self.name_max and re.fullmatch(self.name_whole, name) is not None
+        return self.name_min <= len(name) <= self.name_max and re.fullmatch(self.name_whole, name) is not None
 
     @property
     def name_whole(self) -> str:

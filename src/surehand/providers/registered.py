@@ -15,13 +15,14 @@ from .formats.anthropic import Anthropic
 from .formats.openai_chat import OpenAIChat
 from .profile import Profile
 from .profiles.anthropic import ANTHROPIC
+from .profiles.compatible import COMPATIBLE
 from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT
 
 Make = Callable[[Profile], Dialect]
 FORMATS: Final[Mapping[str, Make]] = MappingProxyType({"openai-chat": OpenAIChat, "anthropic": Anthropic})
 """The wire formats."""
 _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
-    ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI)),
+    ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, *COMPATIBLE)),
     ("anthropic", (ANTHROPIC,)),
 )
 """Each format, and those who speak it."""
@@ -63,6 +64,12 @@ def register_provider(alias: str, dialect: str | Make, profile: Profile) -> None
         if alias in _known:
             raise ConfigError(f"there is a provider {alias!r} already")
         _known[alias] = made
+
+
+def speaks(name: str, form: str) -> bool:
+    """Whether there is a provider of that name that speaks a format, such as `openai-chat`."""
+    made = FORMATS[form]
+    return isinstance(made, type) and isinstance(_known.get(name), made)
 
 
 def _format(of: str | Make) -> Make:

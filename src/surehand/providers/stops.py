@@ -18,6 +18,9 @@ _WORDS: Final[dict[str, Stop]] = {
     # (D) DeepSeek, Chat completion; (D) OpenRouter: the upstream broke off
     "insufficient_system_resource": "resources",
     "error": "length",
+    # (D) Zhipu, Chat completion
+    "sensitive": "content_filter",
+    "network_error": "length",
     # (S) anthropic: StopReason
     "end_turn": "stop",
     "stop_sequence": "stop",

@@ -12,7 +12,9 @@ _PREFIX: Final = "functions."
 """What models write in front of a name that they saw in a namespace of that name."""
 
 
-def wire_names(names: Iterable[str], pattern: str, length_max: int, start: str = "") -> dict[str, str]:
+def wire_names(
+    names: Iterable[str], pattern: str, length_max: int, *, start: str = "", length_min: int = 1
+) -> dict[str, str]:
     """Gives each name one that a provider accepts. The same set of names gives the same table.
 
     Names that fit stay as they are. In others, characters that do not fit become `_`; where that is too long, or is
@@ -23,12 +25,13 @@ def wire_names(names: Iterable[str], pattern: str, length_max: int, start: str =
         pattern: What each character of a name on the wire must match.
         length_max: Its greatest length.
         start: What its first character must match, where that is narrower.
+        length_min: Its least length.
 
     Returns:
         Our name -> the name on the wire, no two the same.
     """
     wanted = sorted(set(names))
-    plain = {name: fitted(name, pattern, start) for name in wanted}
+    plain = {name: fitted(name, pattern, start).ljust(length_min, "_") for name in wanted}
     table = {name: name for name in wanted if len(name) <= length_max and plain[name] == name}
     plain = {name: plainly for name, plainly in plain.items() if name not in table}
     uses = Counter([*table, *plain.values()])

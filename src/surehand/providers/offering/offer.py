@@ -32,7 +32,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     parameters: dict[str, Any]
     strict: bool | None
-    """`None` where strict mode was not asked for."""
+    """`None` where strict mode was not asked for, and the provider does not assume it."""
 
 
 Render: TypeAlias = Callable[[Offer], dict[str, Any]]
@@ -85,7 +85,13 @@ class _Export:
 
     def build(self, render: Render, wrap: Wrap) -> Export:
         profile = self.profile
-        names = wire_names(self.view.names, profile.name_pattern, profile.name_max, profile.name_start)
+        names = wire_names(
+            self.view.names,
+            profile.name_pattern,
+            profile.name_max,
+            start=profile.name_start,
+            length_min=profile.name_min,
+        )
         tools: list[dict[str, Any]] = []
         for entry in self.view.tools:
             try:
@@ -123,7 +129,8 @@ class _Export:
             said.append(f"description cut to {self.profile.description_max} characters")
         if said:
             self.notes.append(f"{spec.name}: {'; '.join(said)}")
-        return Offer(name=wire, description=description, parameters=parameters, strict=strict if self.strict else None)
+        says = self.profile.strict_assumed or (self.strict and self.profile.strict is not None)
+        return Offer(name=wire, description=description, parameters=parameters, strict=strict if says else None)
 
     def aliased(self, original: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
         """The schema with property names that fit, and the real name of each that had to change."""

@@ -117,7 +117,7 @@ def property_names(schema: Schema, pattern: str, length_max: int, start: str = "
     """
     found = {name for _, node in walk(schema) for name in node.get("properties", {})}
     found |= {name for _, node in walk(schema) for name in node.get("required", [])}
-    return wire_names(found, pattern, length_max, start)
+    return wire_names(found, pattern, length_max, start=start)
 
 
 def renamed(schema: Schema, table: Mapping[str, str]) -> Schema:
