@@ -37,6 +37,12 @@ def test_an_edit_is_shown_and_run(project: Project) -> None:
     assert "bob changed cents: less" in story
 
 
+def test_an_edit_that_is_a_yes_says_how_the_call_goes_on(project: Project) -> None:
+    approval_id, call_id = ask(project, "goes on")
+    told = project.run("approvals", "edit", approval_id, "--set", "cents=15000", "--as", "bob").out.splitlines()
+    assert [line for line in told if line.startswith("next: ")] == [f"next: surehand call resume {call_id} --as alice"]
+
+
 def test_an_edit_that_is_refused_says_why(project: Project) -> None:
     approval_id, _ = ask(project, "kept")
     for given, words in (

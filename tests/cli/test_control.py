@@ -20,6 +20,13 @@ roles = ["security", "admin"]
 FOUR_EYES = """
 @id("two") @approvers("security") forbid (principal, action == Action::"publish", resource);
 """
+NEXT = '''
+
+@sh.tool(name="echo", version="2.0.0", stage="canary", read_only=True, permissions=["desk:use"])
+def echo_again(text: str) -> str:
+    """Gives text back."""
+    return text
+'''
 
 
 @pytest.fixture
@@ -70,6 +77,21 @@ def test_stages_and_a_second_person(operated: Project) -> None:
     again = operated.json("tools", "promote", version, "--to", "active", "--unchecked", "--as", "olga", code=3)
     assert operated.json("changes", "reject", again["change_id"], "--as", "otto")["status"] == "rejected"
     assert operated.run("tools", "disable", version, "--as", "olga").out == f"{version} is disabled\n"
+
+
+def test_a_share_is_told_to_who_confirms_it_and_in_the_history(operated: Project) -> None:
+    (operated.folder / "policies" / "two.cedar").write_text(FOUR_EYES, encoding="utf-8")
+    with (operated.folder / "desk.py").open("a", encoding="utf-8") as file:
+        file.write(NEXT)
+    told = "10 % of runs, acme/alice, role tester"
+    share = ("echo@2.0.0", "--percent", "10", "--caller", "acme/alice", "--role", "tester", "--as", "olga")
+    asked = operated.json("tools", "canary", *share, code=3)
+    assert operated.run("changes", "list", "--as", "otto").out.split("\t")[1:4] == ["canary", "echo@2.0.0", told]
+    assert operated.json("changes", "list", "--as", "otto")["changes"][0]["to"] == told
+    assert operated.run("changes", "confirm", asked["change_id"], "--as", "otto").code == 0
+    row = operated.run("tools", "history", "echo", "--as", "olga").out.splitlines()[0].split("\t")
+    assert row[1:6] == ["acme/olga, with otto", "canary", "echo@2.0.0", "nobody", told]
+    assert operated.json("call", "echo", "--args", '{"text": "x"}', "--as", "alice")["version"] == "2.0.0"
 
 
 def test_a_policy_set_is_published_and_taken_back(operated: Project) -> None:

@@ -261,12 +261,14 @@ async def test_the_same_refund_many_times_at_once_is_paid_once(desk: Desk, engin
     assert desk.refunded == [("acme", "A-10421", 1, 6000)]
 
 
-@pytest.mark.parametrize(("amount_cents", "status"), [(10_000, "ok"), (10_001, "pending")])
-async def test_finance_is_asked_above_one_hundred(
-    engine: sh.Engine, callers: Callers, amount_cents: int, status: str
+@pytest.mark.parametrize(("amount_cents", "people"), [(10_000, []), (10_001, [1]), (25_000, [1]), (25_001, [2])])
+async def test_finance_is_asked_above_one_hundred_and_twice_above_250(
+    engine: sh.Engine, callers: Callers, amount_cents: int, people: list[int]
 ) -> None:
-    result = await engine.call(asked("A-10421", 1, amount_cents), callers["sam"])
-    assert result.status == status
+    result = await engine.call(asked("A-10470", 1, amount_cents), callers["sam"])
+    assert result.status == ("pending" if people else "ok")
+    waiting = await engine.approvals.list(by=callers["fiona"])
+    assert [one.need for question in waiting for one in question.progress] == people
 
 
 async def test_sam_cannot_approve_his_own_refund(engine: sh.Engine, callers: Callers) -> None:
@@ -276,6 +278,23 @@ async def test_sam_cannot_approve_his_own_refund(engine: sh.Engine, callers: Cal
         with pytest.raises(sh.ApprovalError) as refused:
             await engine.approvals.approve(result.approval_id, by=callers[name])
         assert refused.value.code == code
+
+
+async def test_a_very_large_refund_of_somebody_of_finance_needs_two_others(
+    desk: Desk, engine: sh.Engine, callers: Callers
+) -> None:
+    result = await engine.call(asked("A-10470", 1, 25_001), callers["felix"])
+    assert result.approval_id is not None
+    for name, code in (("felix", "not_entitled"), ("fiona", None), ("fiona", "already_decided")):
+        if code is None:
+            half = await engine.approvals.approve(result.approval_id, by=callers[name])
+            assert (half.status, [(one.have, one.need) for one in half.progress]) == ("open", [(1, 2)])
+            continue
+        with pytest.raises(sh.ApprovalError) as refused:
+            await engine.approvals.approve(result.approval_id, by=callers[name])
+        assert refused.value.code == code
+    assert (await engine.resume(result.call_id, by=callers["felix"])).status == "pending"
+    assert desk.refunded == []
 
 
 async def test_the_status_check_finds_a_refund_by_its_key(desk: Desk, engine: sh.Engine, callers: Callers) -> None:

@@ -35,6 +35,19 @@ def test_those_who_are_named_get_it() -> None:
 
 
 @pytest.mark.parametrize(
+    ("canary", "told"),
+    [
+        (Canary(), "nobody"),
+        (Canary(percent=12.5), "12.5 % of runs"),
+        (Canary(callers=("acme/alice",), roles=("tester",)), "acme/alice, role tester"),
+        (Canary(percent=1, roles=("tester",)), "1 % of runs, role tester"),
+    ],
+)
+def test_who_gets_it_is_told(canary: Canary, told: str) -> None:
+    assert str(canary) == told
+
+
+@pytest.mark.parametrize(
     ("canary", "problem"),
     [
         (Canary(percent=-1), "from 0 to 100"),

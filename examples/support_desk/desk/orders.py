@@ -132,6 +132,24 @@ def get_order(order_id: OrderId, *, tenant: Tenant) -> Order:
         )
 
 
+# The next version, on trial. It takes more than 1.0.0 does; nobody gets it until `surehand tools canary` says who.
+@sh.tool(
+    name="get_order", version="1.1.0", stage="canary", risk="low", read_only=True, permissions=["orders:read"],
+    owner="shop-orders", tags=["orders"], display="Looking at order {order_id}", timeout_s=5,
+)  # fmt: skip
+def get_order_by_any_case(
+    order_id: Annotated[str, Field(pattern=r"^[A-Za-z]-[0-9]{5}$", description="Such as A-10421 or a-10421.")],
+    *,
+    tenant: Tenant,
+) -> Order:
+    """Shows one order: its lines, its state, refunds paid so far and the amount that can still be refunded.
+
+    Use it before a refund or a cancellation. To find an order number use search_orders instead. Changes nothing. Lists
+    at most what one order holds, and never an address or how it was paid.
+    """
+    return get_order.handler(order_id.upper(), tenant=tenant)
+
+
 def may_cancel(arguments: dict[str, Any]) -> None:
     """Only what was not sent can be cancelled. A cancelled order passes: the ledger answers for the repeat."""
     with reading() as shop:

@@ -34,11 +34,13 @@ class Order(NamedTuple):
 
 
 MARA = ("AC9001", "Mara Lindqvist", "mara.lindqvist@example.com")
+OTTO = ("AC9002", "Otto Brandt", "otto.brandt@example.com")
 STORY = [
     Order("acme", "A-10421", MARA, "paid", [("Desk lamp", 1, 4_990), ("Headphones", 1, 8_990)]),
     Order("acme", "A-10388", MARA, "paid", [("Office chair", 2, 18_900)]),
     Order("acme", "A-10455", MARA, "paid", [("Kettle", 1, 3_450)]),
     Order("acme", "A-10460", MARA, "open", [("Notebook, 3 pcs", 2, 1_290)]),
+    Order("acme", "A-10470", OTTO, "paid", [("Rug 160x230", 2, 14_900)]),
     Order("globex", "G-20017", ("GC9001", "Nils Lindqvist", "nils@example.net"), "paid", [("Rug 160x230", 1, 14_900)]),
 ]
 STORY_DAY = date(2026, 11, 20)

@@ -10,11 +10,12 @@ import typer
 from .arguments import ApprovalId
 from .documents import approval_document, deputy_document
 from .failures import OK
+from .hints import Hint, after_decision
 from .printer import local_time
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..engine import Deputy, Pending
+    from ..engine import Deputy, Engine, Pending
 
 _SPAN_S = {"m": 60, "h": 3600, "d": 86_400}
 
@@ -41,10 +42,12 @@ def edit(
         raise typer.BadParameter("say what changes: --set NAME=VALUE, or --arguments JSON", param_hint="--set")
     whole = None if arguments is None else _object(arguments)
     some = None if not changes else dict(_pair(one) for one in changes)
-    made = session.run(
-        lambda engine: engine.approvals.edit(approval_id, whole, by=caller, changes=some, reason=reason, digest=digest)
-    )
-    return print_ended(session, made)
+
+    async def work(engine: Engine) -> tuple[Pending, Hint]:
+        made = await engine.approvals.edit(approval_id, whole, by=caller, changes=some, reason=reason, digest=digest)
+        return made, await after_decision(engine, made, session)
+
+    return print_ended(session, *session.run(work))
 
 
 def answer(
@@ -122,21 +125,17 @@ def deputies(ctx: typer.Context) -> int:
     return OK
 
 
-def print_ended(session: Session, pending: Pending) -> int:
-    """What became of a question."""
+def print_ended(session: Session, pending: Pending, hint: Hint | None = None) -> int:
+    """What became of a question, and what is next."""
     if session.json:
         session.out.document(approval_document(pending))
         return OK
-    how = {
-        "approved": f"surehand call resume {pending.call_id}, as the requester",
-        "open": "more people must approve it; `surehand approvals show` says who",
-    }
     session.out.facts(
         [
             ("approval", pending.approval_id),
             ("status", pending.status),
             ("revision", str(pending.revision)),
-            ("next", how.get(pending.status, "")),
+            *(hint.facts() if hint is not None else ()),
         ]
     )
     return OK

@@ -204,7 +204,7 @@ def print_question(out: Printer, pending: Pending) -> None:
             ("tool", f"{pending.tool}@{pending.version}"),
             ("requester", ", ".join([requester.get("id", ""), *named])),
             *(("needs", _need(need)) for need in pending.needs),
-            *(("has", f"{one.have} of {one.need} of {one.group}") for one in pending.progress),
+            *_has(pending),
             ("escalated", "yes: the second groups may answer too" if pending.escalated else ""),
             ("approved by", ", ".join(pending.approved_by)),
             ("rejected by", ", ".join(pending.rejected_by)),
@@ -230,6 +230,10 @@ def print_question(out: Printer, pending: Pending) -> None:
         out.block(pending.preview)
 
 
+def _has(pending: Pending) -> list[tuple[str, str]]:
+    return [("has", f"{one.have} of {one.need} of {one.group}") for one in pending.progress]
+
+
 def _need(need: Requirement) -> str:
     many = f"{need.quorum} of " if need.quorum > 1 else ""
     second = f", {need.escalate_to} too after a while" if need.escalate_to else ""
@@ -241,5 +245,6 @@ def _print_decided(session: Session, decided: Decided) -> int:
     if session.json:
         session.out.document(approval_document(pending))
         return OK
-    session.out.facts([("approval", pending.approval_id), ("status", pending.status), *hint.facts()])
+    has = _has(pending) if pending.status == "open" else []
+    session.out.facts([("approval", pending.approval_id), ("status", pending.status), *has, *hint.facts()])
     return OK

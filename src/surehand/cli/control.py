@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 changes = typer.Typer(no_args_is_help=True, help="Confirm or reject changes of tools and policies that ask for it.")
 
+_DIGEST = re.compile("[0-9a-f]{64}")
 Tool = Annotated[str, typer.Argument(metavar="[TOOL]", help="The tool, for everybody.")]
 Agent = Annotated[str, typer.Option("--agent", metavar="NAME", help="Instead: everything that this agent calls.")]
 Tenant = Annotated[
@@ -91,6 +93,11 @@ def told(session: Session, outcome: Outcome, done: str) -> int:
     return PENDING if outcome.status == "pending" else OK
 
 
+def short(text: str) -> str:
+    """A digest by its beginning, as `policy rollback` takes it; all else whole."""
+    return text[:12] if _DIGEST.fullmatch(text) else text
+
+
 def outcome_document(outcome: Outcome) -> Document:
     """What became of a change."""
     return {
@@ -113,7 +120,7 @@ def list_(ctx: typer.Context) -> int:
             "change_id": one.change_id,
             "action": one.change.action,
             "target": one.change.target,
-            "to": one.change.to or one.change.digest or None,
+            "to": one.change.to or one.change.digest or (one.change.canary and str(one.change.canary)) or None,
             "reason": one.change.reason,
             "requester": one.requester.id,
             "needs": asks_document(one.needs),
@@ -132,7 +139,7 @@ def list_(ctx: typer.Context) -> int:
                     row["change_id"],
                     row["action"],
                     row["target"],
-                    (row["to"] or "")[:16],
+                    short(row["to"] or ""),
                     row["requester"],
                     ", ".join(dict.fromkeys(need["group"] for need in row["needs"])),
                     local_time(one.created_us),

@@ -135,7 +135,8 @@ async def after_decision(engine: Engine, pending: Pending, session: Session) -> 
     """After somebody's answer to a question."""
     if pending.status == "open":
         show = f"surehand approvals show {pending.approval_id}{session.as_option()}"
-        return Hint(next=show, note="more people must approve it")
+        approval = await engine.services.store.get_approval(session.caller.tenant, pending.approval_id)
+        return Hint(next=show, note="" if approval is None else await who_decides(engine, approval, session))
     record = await engine.services.store.get_call(session.caller.tenant, pending.call_id)
     if record is None or pending.status not in ("approved", "rejected"):
         return Hint()

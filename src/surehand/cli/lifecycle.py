@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .control import Reason, told
+from .control import Reason, short, told
 from .documents import Document
 from .failures import OK
 from .printer import local_time, utc_time
@@ -99,18 +99,19 @@ def canary(
     reason: Reason = "",
 ) -> int:
     """Say who gets a version at stage canary; everybody else gets the current one."""
+    from ..registry import Canary
+
     session = Session(ctx.obj)
     by = session.caller
     name, number = _parts(version)
-    return told(
-        session,
-        session.run(
-            lambda engine: engine.control.canary(
-                name, number, percent=percent, callers=callers or (), roles=roles or (), by=by, reason=reason
-            )
-        ),
-        f"is for {percent:g} % and {', '.join((*(callers or ()), *(roles or ()))) or 'nobody by name'}",
-    )
+    who = Canary(percent=percent, callers=tuple(callers or ()), roles=tuple(roles or ()))
+
+    async def work(engine: Engine) -> Outcome:
+        return await engine.control.canary(
+            name, number, percent=who.percent, callers=who.callers, roles=who.roles, by=by, reason=reason
+        )
+
+    return told(session, session.run(work), f"is for {who}")
 
 
 def alias(
@@ -172,4 +173,4 @@ def _document(one: ControlRecord) -> Document:
 def _row(one: ControlRecord) -> tuple[str, ...]:
     by = f"{one.by}, with {', '.join(one.confirmed_by)}" if one.confirmed_by else one.by
     target = f"{one.target} of {one.tenant}" if one.tenant else one.target
-    return local_time(one.at_us), by, one.action, target, one.was[:12], one.now[:12], one.reason
+    return local_time(one.at_us), by, one.action, target, short(one.was), short(one.now), one.reason

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from ..errors import NotFoundError, RegistryError
-from ..registry import Catalog, Standing, check_move
+from ..registry import Canary, Catalog, Standing, check_move
 from .control_state import Action, Change, ControlState, PolicySet
 from .plane import Planned
 
@@ -96,7 +96,8 @@ def _trial(change: Change, state: ControlState, catalog: Catalog) -> Planned:
             "canary",
             f"{change.name}@{change.version} is at {standing.stage!r}; promote it to 'canary' first",
         )
-    return _of_version(change, replace(standing, canary=change.canary), was="canary", now="canary")
+    was = str(standing.canary or Canary())
+    return _of_version(change, replace(standing, canary=change.canary), was=was, now=str(change.canary))
 
 
 def _of_version(change: Change, standing: Standing, *, was: str, now: str) -> Planned:
@@ -107,8 +108,7 @@ def _of_version(change: Change, standing: Standing, *, was: str, now: str) -> Pl
         "until": standing.until,
     }
     if standing.canary is not None:
-        trial = standing.canary
-        facts["trial"] = f"{trial.percent:g} % and {', '.join((*trial.callers, *trial.roles)) or 'nobody by name'}"
+        facts["trial"] = str(standing.canary)
     return Planned(
         kind="version",
         name=f"{change.name}@{change.version}",

@@ -24,6 +24,11 @@ class Canary(msgspec.Struct, frozen=True, kw_only=True):
     roles: tuple[str, ...] = ()
     """Roles whose callers get it always."""
 
+    def __str__(self) -> str:
+        """Who gets it, for people."""
+        share = [f"{self.percent:g} % of runs"] if self.percent else []
+        return ", ".join((*share, *self.callers, *(f"role {role}" for role in self.roles))) or "nobody"
+
     def check(self, where: str) -> None:
         """Whether it makes sense.
 
