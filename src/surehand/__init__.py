@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from .event import Event
     from .limits import Budget, Limits, Rate
-    from .lint import Finding, lint_tools
+    from .lint import Finding, Portability, lint_tools, portability
     from .pipeline import AskPerson, Block, Interceptor, Modify, Proposed, Rewrite, Withhold
     from .policy import Allow, Ask, Decision, Deny, PolicySource, Shadow
     from .ports import CallerResolver, Clock, Store
@@ -89,7 +89,7 @@ _HOME = {
     ),
     "event": ("Event",),
     "limits": ("Budget", "Limits", "Rate"),
-    "lint": ("Finding", "lint_tools"),
+    "lint": ("Finding", "Portability", "lint_tools", "portability"),
     "pipeline": ("AskPerson", "Block", "Interceptor", "Modify", "Proposed", "Rewrite", "Withhold"),
     "policy": ("Allow", "Ask", "Decision", "Deny", "PolicySource", "Shadow"),
     "ports": ("CallerResolver", "Clock", "Store"),
@@ -118,13 +118,13 @@ __all__ = [
     "Event", "Export", "Filters", "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor",
     "LimitUse", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone",
     "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending",
-    "PolicyError", "PolicySource", "Profile", "Proposed", "Provenance", "Rate", "Registry", "RegistryError",
-    "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Sample",
-    "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
+    "PolicyError", "PolicySource", "Portability", "Profile", "Proposed", "Provenance", "Rate", "Registry",
+    "RegistryError", "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep",
+    "Sample", "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
     "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec",
     "ToolView", "Tools", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export",
-    "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows", "raw_tool", "read_project",
-    "register_provider", "replay_policies", "run", "shadow_report", "tool",
+    "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows", "portability", "raw_tool",
+    "read_project", "register_provider", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

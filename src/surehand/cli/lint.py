@@ -9,6 +9,7 @@ import typer
 
 from ..errors import NotFoundError
 from .failures import FAILED, OK
+from .portability import print_portability
 from .session import Session
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ def lint(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this tool; else all.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail on warnings too.")] = False,
+    matrix: Annotated[
+        bool, typer.Option("--portability", help="Show instead what each provider can be told of each tool.")
+    ] = False,
 ) -> int:
     """Check tools' texts, names and schemas by rules. Exit code 1 on errors; with --strict on warnings too."""
     from ..lint import lint_tools
@@ -30,6 +34,8 @@ def lint(
         raise NotFoundError(
             f"there is no tool {name!r} in {session.project}; `surehand tools list` shows those there are"
         )
+    if matrix:
+        return print_portability(session, [tool for tool in tools if name in (None, tool.spec.name)], strict=strict)
     findings = lint_tools(tools, only=None if name is None else [name])
     errors = sum(one.severity == "error" for one in findings)
     failed = bool(errors or (strict and findings))

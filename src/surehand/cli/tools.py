@@ -13,6 +13,7 @@ from .failures import OK
 from .health import health
 from .lifecycle import alias, canary, deprecate, disable, history, promote
 from .lint import lint
+from .portability import export
 from .printer import Printer
 from .release import check, diff, review
 from .session import Session
@@ -28,6 +29,7 @@ app = typer.Typer(no_args_is_help=True, help="Show what a caller may call and wh
 for _command in (why, lint, health, promote, disable, deprecate, canary, alias, history):
     app.command(_command.__name__)(_command)
 
+app.command("export")(export)
 app.command("check")(check)
 app.command("diff")(diff)
 app.command("review")(review)

@@ -2,5 +2,6 @@
 
 from .finding import Finding, Rule, Severity
 from .lint import RULES, lint_tools
+from .portability import Portability, portability
 
-__all__ = ["RULES", "Finding", "Rule", "Severity", "lint_tools"]
+__all__ = ["RULES", "Finding", "Portability", "Rule", "Severity", "lint_tools", "portability"]

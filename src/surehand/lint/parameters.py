@@ -9,8 +9,8 @@ from typing import Any, Final
 from ..providers import PROVIDERS
 from ..schema.keywords import Schema
 from ..spec import ToolSpec
-from ..view import ToolView, ViewEntry
 from .finding import Problem, Rule, schemas
+from .portability import alone, said
 
 _BOUNDS: Final = ("maxLength", "enum", "const", "format", "pattern")
 _MEASURES_TEXT: Final = """
@@ -60,27 +60,26 @@ def _unit(spec: ToolSpec, among: Sequence[ToolSpec]) -> Iterator[Problem]:
 
 
 def _carried(spec: ToolSpec, among: Sequence[ToolSpec]) -> Iterator[Problem]:
-    for said, names in _said(spec, strict=False).items():
-        if said.startswith("left out"):
-            yield Problem("parameters", f"{names} cannot carry it, so it is {said}")
+    for note, names in _told(spec, strict=False).items():
+        if note.startswith("left out"):
+            yield Problem("parameters", f"{names} cannot carry it, so it is {note}")
 
 
 def _narrowed(spec: ToolSpec, among: Sequence[ToolSpec]) -> Iterator[Problem]:
-    for said, names in _said(spec, strict=True).items():
-        if said.startswith("unsupported") or "renamed" in said or "cut to" in said:
-            yield Problem("parameters", f"{names}: {said}")
+    for note, names in _told(spec, strict=True).items():
+        if note.startswith("unsupported") or "renamed" in note or "cut to" in note:
+            yield Problem("parameters", f"{names}: {note}")
 
 
-def _said(spec: ToolSpec, *, strict: bool) -> dict[str, str]:
+def _told(spec: ToolSpec, *, strict: bool) -> dict[str, str]:
     """What exports say of a tool -> the providers that it is about. Those without a strict mode have no say in it."""
-    view = ToolView(tools=(ViewEntry(spec=spec),), hidden={}, digest=f"lint:{spec.id}:{spec.contract_hash}")
-    said: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for name, one in PROVIDERS.items():
         if strict and one.profile.strict is None:
             continue
-        for note in one.export(view, strict=strict).notes:
-            said.setdefault(note.removeprefix(f"{spec.name}: "), []).append(name)
-    return {note: ", ".join(names) for note, names in said.items()}
+        for note in said(one.export(alone(spec), strict=strict), spec):
+            found.setdefault(note, []).append(name)
+    return {note: ", ".join(names) for note, names in found.items()}
 
 
 PARAMETER_RULES: Final = (
