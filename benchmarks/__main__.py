@@ -16,8 +16,7 @@ from typing import Any
 import apsw
 
 import surehand as sh
-from benchmarks import work
-from surehand.providers import UserMessage, dialect
+from benchmarks import models, work
 from surehand.testing import ScriptedModel
 
 Row = tuple[str, float, str]
@@ -107,8 +106,8 @@ def per_decision_us(decide: Callable[[int], None]) -> float:
             decide(next(numbers))
         return (time.process_time_ns() - began) / count / 1e3
 
-    one(3)
-    count = max(1, int(2e3 / one(10)))
+    one(100)
+    count = max(1, int(2e3 / one(100)))
     return statistics.median([one(count) for _ in range(100)])
 
 
@@ -118,20 +117,6 @@ def floor_now() -> None:
         work.floor().send(None)
     except StopIteration:
         return
-
-
-async def exports() -> list[Row]:
-    """What a view of 1,000 tools adds to each request."""
-    engine = sh.open_engine(
-        store="sqlite://", tools=work.many_tools(1000), settings=sh.Settings(limits=sh.Limits(view_tools=2000))
-    )
-    async with engine:
-
-        async def request() -> None:
-            export = sh.export(await engine.view(work.CALLER), "anthropic")
-            dialect("anthropic").request([UserMessage(content="go")], export)
-
-        return [("1,000 tools in a request", await per_call_us(lambda n: request()), "floor")]
 
 
 async def views() -> list[Row]:
@@ -195,7 +180,7 @@ async def measure(folder: Path) -> list[Row]:
         many = work.caller_of_calls(engine, "book_sales", lambda n: work.ARGUMENTS)
         rows += await runs(engine)
         rows.append(("100 effects at once, each", await per_call_us(lambda n: many(done + n), together=100), "commit"))
-    return [*rows, *await exports(), *await views()]
+    return [*rows, *await views(), *await models.requests(), *models.answers()]
 
 
 def main() -> int:
@@ -206,6 +191,7 @@ def main() -> int:
         "floor": rows[0][1],
         "cpu": rows[1][1],
         "commit": next(us for name, us, _ in rows if name.startswith("bare")),
+        **{of: next(us for _, us, one in rows if one == of) for of in ("sdk", "chunks", "message")},
     }
     if "--json" in sys.argv:
         print(

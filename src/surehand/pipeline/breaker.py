@@ -98,6 +98,8 @@ def _tell(p: Passage, s: Services, subject: str) -> None:
 
 def without_unavailable(s: Services, tenant: str, view: ToolView) -> ToolView:
     """The view less what is down and has nothing that stands in for it."""
+    if s.breakers.all_closed:
+        return view
     now = s.clock.monotonic()
     return view.without(
         {

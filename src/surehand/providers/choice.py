@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Final, Literal
 
 import msgspec
@@ -30,7 +30,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 AUTO: Final = Choice()
 
 
-def check(choice: Choice, profile: Profile, names: Iterable[str]) -> None:
+def check(choice: Choice, profile: Profile, names: Collection[str]) -> None:
     """Refuses what the provider cannot be told, before anything is sent.
 
     Args:
@@ -41,12 +41,11 @@ def check(choice: Choice, profile: Profile, names: Iterable[str]) -> None:
     Raises:
         ConfigError: The provider has no word for it, or there is no such tool in the request.
     """
-    known = set(names)
     if bool(choice.tool) != (choice.mode == "one"):
         raise ConfigError("a choice names a tool if its mode is 'one', and only then")
-    if choice.mode == "one" and choice.tool not in known:
+    if choice.mode == "one" and choice.tool not in names:
         raise ConfigError(f"the model cannot be told to call {choice.tool!r}: it is not among the tools of the request")
-    if choice.mode == "required" and not known:
+    if choice.mode == "required" and not names:
         raise ConfigError("the model cannot be told to call a tool: the request has none")
     wanted: set[Ability] = set()
     if choice.mode != "auto":

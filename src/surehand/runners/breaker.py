@@ -49,6 +49,11 @@ class Breakers:
         self._all: OrderedDict[tuple[str, str], Breaker] = OrderedDict()
         self._not_closed = 0
 
+    @property
+    def all_closed(self) -> bool:
+        """Whether nothing is down for any tenant: the usual case, in which no tool has to be looked at."""
+        return not self._not_closed
+
     def get(self, tenant: str, subject: str) -> Breaker:
         """As it is now."""
         return self._all.get((tenant, subject)) or Breaker()
