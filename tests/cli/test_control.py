@@ -43,7 +43,7 @@ def test_a_kill_in_a_hurry(operated: Project) -> None:
     assert hidden["pay"] == "tool pay is switched off: double payments"
     assert operated.json("revive", "--as", "olga") == {"off": {"tool/pay": "double payments"}}
     assert operated.json("revive", "pay", "--as", "olga")["status"] == "done"
-    assert operated.run("revive", "--as", "olga").out == "nothing is switched off\n"
+    assert operated.run("revive", "--as", "olga").err == "nothing is switched off\n"
     newest = operated.json("tools", "history", "--as", "olga")["changes"][:2]
     assert [(one["action"], one["target"], one["reason"]) for one in newest] == [
         ("revive", "tool/pay", ""),

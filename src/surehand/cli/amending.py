@@ -116,7 +116,9 @@ def deputies(ctx: typer.Context) -> int:
     if session.json:
         session.out.document({"delegations": [deputy_document(one) for one in found]})
     elif not found:
-        session.out.line("nobody stands in for you, and you for nobody; `surehand approvals delegate` names a deputy")
+        session.out.nothing(
+            "nobody stands in for you, and you for nobody; `surehand approvals delegate` names a deputy"
+        )
     else:
         session.out.table(("DELEGATION", "PRINCIPAL", "DEPUTY", "UNTIL"), [_row(one) for one in found])
     return OK

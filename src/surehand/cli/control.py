@@ -65,7 +65,7 @@ def revive(
         elif off:
             session.out.table(("OFF", "WHY"), list(off.items()))
         else:
-            session.out.line("nothing is switched off")
+            session.out.nothing("nothing is switched off")
         return OK
     return told(
         session,
@@ -142,7 +142,7 @@ def list_(ctx: typer.Context) -> int:
             ],
         )
     else:
-        session.out.line("no change waits")
+        session.out.nothing("no change waits")
     return OK
 
 

@@ -98,7 +98,11 @@ def list_(
     if session.json:
         session.out.document({"grants": [grant_document(one) for one in shown]})
     elif not shown:
-        session.out.line("no such grant; `surehand grants give` makes one")
+        session.out.nothing(
+            "no such grant; `surehand grants give` makes one"
+            if all_
+            else "no grant holds; `surehand grants give` makes one, `surehand grants list --all` shows those that are over"
+        )
     else:
         session.out.table(
             ("GRANT", "STATUS", "TOOL", "CALLER", "GIVER", "USED", "EXPIRES"), [_row(one) for one in shown]

@@ -44,7 +44,7 @@ def starts_from(change: Change, state: ControlState) -> Any:
 def _standing(change: Change, state: ControlState) -> Standing:
     standing = state.standings.get((change.name, change.version))
     if standing is None or standing.removed:
-        raise RegistryError("not_found", change.action, f"there is no tool {change.name}@{change.version}")
+        raise RegistryError("not_found", change.action, f"there is no tool '{change.name}@{change.version}'")
     return standing
 
 
