@@ -62,6 +62,8 @@ def test_stages_and_a_second_person(operated: Project) -> None:
     assert operated.run("changes", "confirm", asked["change_id"], "--as", "otto").out == f"{version} is changed\n"
     shown = operated.json("tools", "show", "pay", "--as", "alice")
     assert (shown["stage"], shown["notice"]) == ("deprecated", "deprecated; use transfer")
+    paid = operated.run("call", "pay", "--args", '{"order": "old", "cents": 5}', "--as", "alice")
+    assert "notice: deprecated; use transfer" in paid.out.splitlines()
     row = operated.run("tools", "history", "pay", "--as", "olga").out.splitlines()[0].split("\t")
     assert row[1:6] == ["acme/olga, with otto", "deprecate", version, "active", "deprecated"]
     assert operated.run("tools", "promote", version, "--to", "canary", "--unchecked", "--as", "olga").code == 1

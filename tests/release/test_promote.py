@@ -59,7 +59,7 @@ async def test_who_may_not_publish_runs_nothing(open_desk: Any, desk: Any) -> No
     engine, plane = await open_desk(pay_tool(desk.done)), Recorded()
     guest = sh.Caller(id="gus", tenant="acme", roles=["auditor"], scopes=["pay"])
     for to in ("test", "canary", "active"):
-        with pytest.raises(sh.NotAllowedError, match="gus may not promote pay@1.0.0, since checks run its handler"):
+        with pytest.raises(sh.NotAllowedError, match=r"gus may not promote pay@1\.0\.0, since checks run its handler"):
             await CheckedControl(engine, plane, alerts=True).promote("pay", "1.0.0", to=to, by=guest)
     assert (plane.asked, desk.done) == ([], [])
 

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from .arguments import ApprovalId
 from .documents import approval_document, deputy_document
 from .failures import OK
+from .hints import Hint, after_decision
 from .printer import local_time
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..engine import Deputy, Pending
+    from collections.abc import Awaitable, Callable
+
+    from ..engine import Deputy, Engine, Pending
+
+
+Decided: TypeAlias = "tuple[Pending, Hint]"
+"""A question after an answer, and what follows."""
 
 _SPAN_S = {"m": 60, "h": 3600, "d": 86_400}
 
@@ -41,10 +48,10 @@ def edit(
         raise typer.BadParameter("say what changes: --set NAME=VALUE, or --arguments JSON", param_hint="--set")
     whole = None if arguments is None else _object(arguments)
     some = None if not changes else dict(_pair(one) for one in changes)
-    made = session.run(
-        lambda engine: engine.approvals.edit(approval_id, whole, by=caller, changes=some, reason=reason, digest=digest)
+    return _decide(
+        session,
+        lambda engine: engine.approvals.edit(approval_id, whole, by=caller, changes=some, reason=reason, digest=digest),
     )
-    return print_ended(session, made)
 
 
 def answer(
@@ -59,8 +66,7 @@ def answer(
     session = Session(ctx.obj)
     caller = session.caller
     value = None if structured is None else _json(structured, "--structured")
-    done = session.run(lambda engine: engine.approvals.answer(approval_id, text, by=caller, structured=value))
-    return print_ended(session, done)
+    return _decide(session, lambda engine: engine.approvals.answer(approval_id, text, by=caller, structured=value))
 
 
 def withdraw(
@@ -71,8 +77,7 @@ def withdraw(
     """Take your own call back, also after a yes, as long as it has not started."""
     session = Session(ctx.obj)
     caller = session.caller
-    done = session.run(lambda engine: engine.approvals.withdraw(approval_id, by=caller, reason=reason))
-    return print_ended(session, done)
+    return _decide(session, lambda engine: engine.approvals.withdraw(approval_id, by=caller, reason=reason))
 
 
 def delegate(
@@ -124,22 +129,23 @@ def deputies(ctx: typer.Context) -> int:
     return OK
 
 
-def print_ended(session: Session, pending: Pending) -> int:
-    """What became of a question."""
+def _decide(session: Session, answer: Callable[[Engine], Awaitable[Pending]]) -> int:
+    async def work(engine: Engine) -> Decided:
+        pending = await answer(engine)
+        return pending, await after_decision(engine, pending, session)
+
+    return print_decided(session, session.run(work))
+
+
+def print_decided(session: Session, decided: Decided) -> int:
+    """What became of a question, and what follows."""
+    pending, hint = decided
     if session.json:
         session.out.document(approval_document(pending))
         return OK
-    how = {
-        "approved": f"surehand call resume {pending.call_id}, as the requester",
-        "open": "more people must approve it; `surehand approvals show` says who",
-    }
+    revision = str(pending.revision) if pending.revision > 1 else ""
     session.out.facts(
-        [
-            ("approval", pending.approval_id),
-            ("status", pending.status),
-            ("revision", str(pending.revision)),
-            ("next", how.get(pending.status, "")),
-        ]
+        [("approval", pending.approval_id), ("status", pending.status), ("revision", revision), *hint.facts()]
     )
     return OK
 

@@ -146,8 +146,8 @@ def _switch(change: Change, state: ControlState, catalog: Catalog) -> Planned:
 def _policies(change: Change, state: ControlState, catalog: Catalog) -> Planned:
     was = "" if state.policies is None else state.policies.digest
     if was == change.digest:
-        of = f"policy set {was[:12]}" if was else "the project's own policies"
-        raise RegistryError("not_permitted", "policies", f"{of} holds already")
+        holds = f"policy set {was[:12]} holds" if was else "the project's own policies hold"
+        raise RegistryError("not_permitted", "policies", f"{holds} already")
     return Planned(
         kind="policies",
         name="",
