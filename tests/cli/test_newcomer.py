@@ -156,6 +156,7 @@ def test_a_run_of_a_dead_process_is_free_after_the_lease(shop: Project) -> None:
         pytest.param("changes confirm x --as mia", 1, "'x' that waits; `surehand changes list` shows", id="change"),
         pytest.param("tools alias other no --as mia", 1, "no tool 'no' here; `surehand tools list` shows", id="alias"),
         pytest.param("tools disable no@1 --as mia", 1, "no tool 'no@1' here; `surehand tools list` shows", id="tool"),
+        pytest.param("approvals list --status no --as mia", 2, "for '--status': 'no' is not one of", id="status"),
         pytest.param("kill --as mia", 2, "name one of TOOL, --agent NAME, --tenant NAME and --everything", id="kill"),
         pytest.param("kill refund --agent a --as mia", 2, "name one of TOOL, --agent NAME, --tenant", id="kill-two"),
         pytest.param("revive --everything --tenant acme --as mia", 2, "name one of TOOL, --agent", id="revive"),

@@ -108,7 +108,7 @@ def _described(error: Exception) -> tuple[str, str, dict[str, Any], int]:
 
 def _usage(error: TyperException) -> str:
     ctx = getattr(error, "ctx", None)
-    text = error.format_message()
+    text = error.format_message().replace(": Value error, ", ": ")  # what pydantic calls it
     if text.startswith(_HELP):
         text = "a command is missing"
     return text if ctx is None else f"{text.rstrip('.')} (try: {ctx.command_path} --help)"
