@@ -37,10 +37,23 @@ def test_an_edit_is_shown_and_run(project: Project) -> None:
     assert "bob changed cents: less" in story
 
 
-def test_an_edit_that_is_a_yes_says_how_the_call_goes_on(project: Project) -> None:
-    approval_id, call_id = ask(project, "goes on")
-    told = project.run("approvals", "edit", approval_id, "--set", "cents=15000", "--as", "bob").out.splitlines()
-    assert [line for line in told if line.startswith("next: ")] == [f"next: surehand call resume {call_id} --as alice"]
+def test_what_follows_is_a_command_that_works(project: Project) -> None:
+    for order, args in (
+        ("next-edit", ("edit", "--set", "cents=20000")),
+        ("next-answer", ("answer", "--text", "paid in cash")),
+        (
+            "next-remember",
+            ("remember", "--uses", "1", "--expires", "1h", "--where", '{"cents": {"at_most": 1}}', "--yes"),
+        ),
+    ):
+        approval_id, call_id = ask(project, order)
+        group = "grants" if args[0] == "remember" else "approvals"
+        ran = project.run(group, args[0], approval_id, *args[1:], "--as", "bob")
+        assert (ran.code, ran.err) == (0, "")
+        (following,) = [line for line in ran.out.splitlines() if line.startswith("next: ")]
+        assert following == f"next: surehand call resume {call_id} --as alice"
+    ended = project.run("approvals", "withdraw", ask(project, "next-none")[0], "--as", "alice")
+    assert [line.split(":")[0] for line in ended.out.splitlines()] == ["approval", "status"]
 
 
 def test_an_edit_that_is_refused_says_why(project: Project) -> None:

@@ -50,7 +50,7 @@ def test_a_kill_in_a_hurry(operated: Project) -> None:
     assert hidden["pay"] == "tool pay is switched off: double payments"
     assert operated.json("revive", "--as", "olga") == {"off": {"tool/pay": "double payments"}}
     assert operated.json("revive", "pay", "--as", "olga")["status"] == "done"
-    assert operated.run("revive", "--as", "olga").out == "nothing is switched off\n"
+    assert operated.run("revive", "--as", "olga").err == "nothing is switched off\n"
     newest = operated.json("tools", "history", "--as", "olga")["changes"][:2]
     assert [(one["action"], one["target"], one["reason"]) for one in newest] == [
         ("revive", "tool/pay", ""),
@@ -69,6 +69,8 @@ def test_stages_and_a_second_person(operated: Project) -> None:
     assert operated.run("changes", "confirm", asked["change_id"], "--as", "otto").out == f"{version} is changed\n"
     shown = operated.json("tools", "show", "pay", "--as", "alice")
     assert (shown["stage"], shown["notice"]) == ("deprecated", "deprecated; use transfer")
+    paid = operated.run("call", "pay", "--args", '{"order": "old", "cents": 5}', "--as", "alice")
+    assert "notice: deprecated; use transfer" in paid.out.splitlines()
     row = operated.run("tools", "history", "pay", "--as", "olga").out.splitlines()[0].split("\t")
     assert row[1:6] == ["acme/olga, with otto", "deprecate", version, "active", "deprecated"]
     assert operated.run("tools", "promote", version, "--to", "canary", "--unchecked", "--as", "olga").code == 1

@@ -38,6 +38,8 @@ def test_a_mistyped_command_is_told(project: Project) -> None:
     assert "`surehand audit list`" in hint(project.run("call", "list", "--as", "alice"), "note")
     meant = project.run("call", "resum", "--as", "alice")
     assert hint(meant, "note") == "did you mean the command `surehand call resume`?"
+    other = project.run("call", "runway", "--as", "alice")  # no slip of `run`
+    assert "note: " not in other.out
     assert hint(meant) == hint(project.run("call", "vault", "--as", "alice")) == "surehand tools list --as alice"
 
 

@@ -71,5 +71,5 @@ def test_a_typo_is_told(project: Project, declare: Callable[[str], None]) -> Non
 
 def test_health_is_for_those_who_may_read_the_audit(project: Project) -> None:
     assert project.json("tools", "health", "--as", "bob") == {"health": []}
-    assert project.run("tools", "health", "--as", "bob").out.startswith("no breaker has opened")
+    assert project.run("tools", "health", "--as", "bob").err.startswith("no breaker has opened")
     assert project.run("tools", "health", "--as", "alice").code == 1

@@ -146,6 +146,24 @@ def test_a_run_of_a_dead_process_is_free_after_the_lease(shop: Project) -> None:
         pytest.param("run cancel nope --as sam", 1, "'nope'; `surehand run list` shows those there are", id="cancel"),
         pytest.param("call resume call_x --as sam", 1, "'call_x'; `surehand audit list` shows calls, to", id="call"),
         pytest.param("call show call_x --as sam", 1, "'call_x'; `surehand audit list` shows calls, to", id="story"),
+        pytest.param("approvals show apr_x --as mia", 1, "'apr_x'; `surehand approvals list --status all`", id="apr"),
+        pytest.param("approvals dismiss x --as mia", 1, "'x'; `surehand approvals deputies` lists those", id="deputy"),
+        pytest.param("grants show x --as mia", 1, "'x'; `surehand grants list --all` shows all", id="grant"),
+        pytest.param(
+            "grants give no --of sam --policy refund-large --uses 1 --expires 1h --where {} --as mia", 1,
+            "there is no tool 'no' here, so nobody can answer for it; `surehand tools list` shows those", id="granted",
+        ),
+        pytest.param("changes confirm x --as mia", 1, "'x' that waits; `surehand changes list` shows", id="change"),
+        pytest.param("tools alias other no --as mia", 1, "no tool 'no' here; `surehand tools list` shows", id="alias"),
+        pytest.param("tools disable no@1 --as mia", 1, "no tool 'no@1' here; `surehand tools list` shows", id="tool"),
+        pytest.param("approvals list --status no --as mia", 2, "for '--status': 'no' is not one of", id="status"),
+        pytest.param("kill --as mia", 2, "name one of TOOL, --agent NAME, --tenant NAME and --everything", id="kill"),
+        pytest.param("kill refund --agent a --as mia", 2, "name one of TOOL, --agent NAME, --tenant", id="kill-two"),
+        pytest.param("revive --everything --tenant acme --as mia", 2, "name one of TOOL, --agent", id="revive"),
+        pytest.param("revive --as sam", 1, "sam may neither administer nor read the audit; choose --as mia", id="off"),
+        pytest.param("policy test no.toml", 1, "cannot be read (No such file or directory); name a TOML", id="rows"),
+        pytest.param("call refund --args @no --as sam", 2, "no cannot be read: No such file or directory (", id="args"),
+        pytest.param("tools list --project no.toml", 1, "; `surehand init DIR` writes one that runs\n", id="init"),
         pytest.param("audit verify --tenant no", 1, "tenant 'no'; `surehand audit verify` checks all", id="tenant"),
         pytest.param(
             "audit list --as sam", 1,
@@ -160,7 +178,14 @@ def test_what_is_wrong_names_the_thing_and_what_to_do(shop: Project, args: str, 
     assert said in ran.err
 
 
-@pytest.mark.parametrize("args", ["approvals list", "call unknown list", "audit list", "run list", "tools list"])
+@pytest.mark.parametrize(
+    "args",
+    [
+        "approvals deputies", "approvals list", "audit list", "call unknown list", "changes list", "grants list",
+        "grants list --all", "limits show", "policy shadow", "revive", "run list", "tools health",
+        "tools history no", "tools list",
+    ],
+)  # fmt: skip
 def test_an_empty_list_has_no_rows(tmp_path: Path, args: str) -> None:
     project = Project(tmp_path)
     project.run("init")

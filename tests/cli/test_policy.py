@@ -126,4 +126,4 @@ def test_a_draft_and_shadows_on_what_was_called(project: Project, tmp_path: Path
     ]
     assert table[-1] == f"trial\t1\t0\t0\t{changed['call_id']}"
     assert refused["error"]["code"] == "not_allowed"
-    assert project.run("policy", "shadow", "--as", "bob").out.startswith("no policy is in shadow mode")
+    assert project.run("policy", "shadow", "--as", "bob").err.startswith("no policy is in shadow mode")

@@ -57,6 +57,10 @@ tenant = "acme"
 roles = ["admin"]
 scopes = ["desk:use"]
 
+[callers.otto]
+tenant = "acme"
+roles = ["admin"]
+
 [review]
 owners = ["desk"]
 """
@@ -92,6 +96,12 @@ def test_only_who_may_publish_runs_handlers_by_a_check(releases: Project) -> Non
     assert "alice may not check send@1.0.0, since checks run its handler" in refused.err
     usage = releases.run("tools", "check", "send", "--to", "draft", "--as", "ada")
     assert (usage.code, "write test, canary, active" in usage.err) == (2, True)
+
+
+def test_who_publishes_need_not_see_the_tool(releases: Project) -> None:
+    assert releases.run("tools", "list", "--as", "otto").out == ""
+    checked = releases.run("tools", "check", "send@1.0.0", "--as", "otto")
+    assert (checked.code, checked.out.splitlines()[0]) == (1, "send@1.0.0: not fit for active")
 
 
 def test_a_difference_shows_what_does_not_show(releases: Project) -> None:

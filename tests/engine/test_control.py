@@ -272,7 +272,7 @@ async def test_a_deprecated_version_says_so(desk: Desk, open_desk: Any) -> None:
     with pytest.raises(sh.RegistryError, match="YYYY-MM-DD"):
         await engine.control.deprecate("look", "1.0.0", until="soon", by=OLGA)
     await engine.control.deprecate("look", "1.0.0", use="find@2", until="2031-01-31", by=OLGA)
-    words = "deprecated; use find@2; it goes on 2031-01-31"
+    words = "deprecated; use find@2; it is there until 2031-01-31"
     view = await engine.view(desk.alice)
     assert [entry.notice for entry in view.tools] == [words]
     result = await engine.call(look_call(), desk.alice)

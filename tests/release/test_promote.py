@@ -55,6 +55,15 @@ async def test_only_a_green_version_is_promoted(open_desk: Any, desk: Any) -> No
     assert plane.asked == [("pay", "1.0.0", "active"), ("pay", "2.0.0", "disabled")]
 
 
+async def test_who_may_not_publish_runs_nothing(open_desk: Any, desk: Any) -> None:
+    engine, plane = await open_desk(pay_tool(desk.done)), Recorded()
+    guest = sh.Caller(id="gus", tenant="acme", roles=["auditor"], scopes=["pay"])
+    for to in ("test", "canary", "active"):
+        with pytest.raises(sh.NotAllowedError, match=r"gus may not promote pay@1\.0\.0, since checks run its handler"):
+            await CheckedControl(engine, plane, alerts=True).promote("pay", "1.0.0", to=to, by=guest)
+    assert (plane.asked, desk.done) == ([], [])
+
+
 async def test_what_moved_since_it_was_read_is_not_promoted(open_desk: Any, desk: Any) -> None:
     first, second = pay_tool(desk.done), pay_tool(desk.done, version="2.0.0", stage="draft")
     engine = await open_desk(first, second)

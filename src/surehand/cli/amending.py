@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -15,7 +15,13 @@ from .printer import local_time
 from .session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from ..engine import Deputy, Engine, Pending
+
+
+Decided: TypeAlias = "tuple[Pending, Hint]"
+"""A question after an answer, and what follows."""
 
 _SPAN_S = {"m": 60, "h": 3600, "d": 86_400}
 
@@ -42,12 +48,10 @@ def edit(
         raise typer.BadParameter("say what changes: --set NAME=VALUE, or --arguments JSON", param_hint="--set")
     whole = None if arguments is None else _object(arguments)
     some = None if not changes else dict(_pair(one) for one in changes)
-
-    async def work(engine: Engine) -> tuple[Pending, Hint]:
-        made = await engine.approvals.edit(approval_id, whole, by=caller, changes=some, reason=reason, digest=digest)
-        return made, await after_decision(engine, made, session)
-
-    return print_ended(session, *session.run(work))
+    return _decide(
+        session,
+        lambda engine: engine.approvals.edit(approval_id, whole, by=caller, changes=some, reason=reason, digest=digest),
+    )
 
 
 def answer(
@@ -62,8 +66,7 @@ def answer(
     session = Session(ctx.obj)
     caller = session.caller
     value = None if structured is None else _json(structured, "--structured")
-    done = session.run(lambda engine: engine.approvals.answer(approval_id, text, by=caller, structured=value))
-    return print_ended(session, done)
+    return _decide(session, lambda engine: engine.approvals.answer(approval_id, text, by=caller, structured=value))
 
 
 def withdraw(
@@ -74,8 +77,7 @@ def withdraw(
     """Take your own call back, also after a yes, as long as it has not started."""
     session = Session(ctx.obj)
     caller = session.caller
-    done = session.run(lambda engine: engine.approvals.withdraw(approval_id, by=caller, reason=reason))
-    return print_ended(session, done)
+    return _decide(session, lambda engine: engine.approvals.withdraw(approval_id, by=caller, reason=reason))
 
 
 def delegate(
@@ -119,24 +121,37 @@ def deputies(ctx: typer.Context) -> int:
     if session.json:
         session.out.document({"delegations": [deputy_document(one) for one in found]})
     elif not found:
-        session.out.line("nobody stands in for you, and you for nobody; `surehand approvals delegate` names a deputy")
+        session.out.nothing(
+            "nobody stands in for you, and you for nobody; `surehand approvals delegate` names a deputy"
+        )
     else:
         session.out.table(("DELEGATION", "PRINCIPAL", "DEPUTY", "UNTIL"), [_row(one) for one in found])
     return OK
 
 
-def print_ended(session: Session, pending: Pending, hint: Hint | None = None) -> int:
-    """What became of a question, and what is next."""
+def _decide(session: Session, answer: Callable[[Engine], Awaitable[Pending]]) -> int:
+    async def work(engine: Engine) -> Decided:
+        pending = await answer(engine)
+        return pending, await after_decision(engine, pending, session)
+
+    return print_decided(session, session.run(work))
+
+
+def progress(pending: Pending) -> list[tuple[str, str]]:
+    """How many of each group have said yes, as facts for people."""
+    return [("has", f"{one.have} of {one.need} of {one.group}") for one in pending.progress]
+
+
+def print_decided(session: Session, decided: Decided) -> int:
+    """What became of a question, and what follows."""
+    pending, hint = decided
     if session.json:
         session.out.document(approval_document(pending))
         return OK
+    revision = str(pending.revision) if pending.revision > 1 else ""
+    has = progress(pending) if pending.status == "open" else []
     session.out.facts(
-        [
-            ("approval", pending.approval_id),
-            ("status", pending.status),
-            ("revision", str(pending.revision)),
-            *(hint.facts() if hint is not None else ()),
-        ]
+        [("approval", pending.approval_id), ("status", pending.status), ("revision", revision), *has, *hint.facts()]
     )
     return OK
 

@@ -26,7 +26,9 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+app.command("demo", context_settings={"ignore_unknown_options": True})(demo)
 app.command("init")(init)
+app.command("doctor")(doctor)
 app.add_typer(runs, name="run")
 app.add_typer(call.app, name="call")
 app.add_typer(tools.app, name="tools")
@@ -38,8 +40,6 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(changes, name="changes")
 app.command("kill")(kill)
 app.command("revive")(revive)
-app.command("demo", context_settings={"ignore_unknown_options": True})(demo)
-app.command("doctor")(doctor)
 
 
 @app.callback(invoke_without_command=True, epilog=EXIT_CODES)

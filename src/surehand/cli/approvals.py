@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from . import amending
+from .amending import Decided, print_decided, progress
 from .arguments import ApprovalId
 from .documents import approval_document
 from .entitled import check_entitled
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from ..approval import ApprovalStatus
     from ..engine import Engine, Pending
     from ..types import Caller, Requirement
-    from .hints import Hint
-
-    Decided = tuple[Pending, Hint]
 
 app = typer.Typer(no_args_is_help=True, help="Answer the questions that calls wait for.")
 for _command in (
@@ -122,7 +120,7 @@ def approve(
         decided = await engine.approvals.approve(approval_id, by=caller, digest=bound)
         return decided, await after_decision(engine, decided, session)
 
-    return _print_decided(session, session.run(decide))
+    return print_decided(session, session.run(decide))
 
 
 @app.command("reject")
@@ -139,7 +137,7 @@ def reject(
         decided = await engine.approvals.reject(approval_id, by=caller, reason=reason)
         return decided, await after_decision(engine, decided, session)
 
-    return _print_decided(session, session.run(decide))
+    return print_decided(session, session.run(decide))
 
 
 def _statuses(wanted: list[Status]) -> tuple[ApprovalStatus, ...]:
@@ -204,7 +202,7 @@ def print_question(out: Printer, pending: Pending) -> None:
             ("tool", f"{pending.tool}@{pending.version}"),
             ("requester", ", ".join([requester.get("id", ""), *named])),
             *(("needs", _need(need)) for need in pending.needs),
-            *_has(pending),
+            *progress(pending),
             ("escalated", "yes: the second groups may answer too" if pending.escalated else ""),
             ("approved by", ", ".join(pending.approved_by)),
             ("rejected by", ", ".join(pending.rejected_by)),
@@ -230,21 +228,7 @@ def print_question(out: Printer, pending: Pending) -> None:
         out.block(pending.preview)
 
 
-def _has(pending: Pending) -> list[tuple[str, str]]:
-    return [("has", f"{one.have} of {one.need} of {one.group}") for one in pending.progress]
-
-
 def _need(need: Requirement) -> str:
     many = f"{need.quorum} of " if need.quorum > 1 else ""
     second = f", {need.escalate_to} too after a while" if need.escalate_to else ""
     return f"{many}{need.group}{second}: {need.reason} ({need.policy_id})"
-
-
-def _print_decided(session: Session, decided: Decided) -> int:
-    pending, hint = decided
-    if session.json:
-        session.out.document(approval_document(pending))
-        return OK
-    has = _has(pending) if pending.status == "open" else []
-    session.out.facts([("approval", pending.approval_id), ("status", pending.status), *has, *hint.facts()])
-    return OK

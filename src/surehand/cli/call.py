@@ -127,7 +127,8 @@ def _arguments(text: str) -> str:
                 text = file.read(_MAX_CHARS + 1)
     except (OSError, ValueError) as error:
         where = "stdin" if text == "-" else text[1:]
-        raise typer.BadParameter(f"{where} cannot be read: {error}", param_hint="--args") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise typer.BadParameter(f"{where} cannot be read: {why}", param_hint="--args") from None
     if len(text) > _MAX_CHARS:
         raise typer.BadParameter(f"more than {_MAX_CHARS} characters", param_hint="--args")
     return text
@@ -169,6 +170,7 @@ def _print(session: Session, answer: Answer, stored: str) -> int:
                 ("replayed", f"yes: {stored}" if result.replayed else ""),
                 ("error", result.error.code if result.error else ""),
                 ("approval", result.approval_id or ""),
+                ("notice", result.notice),
                 ("display", result.display if result.display != result.name else ""),
             ]
         )

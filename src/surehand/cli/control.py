@@ -36,6 +36,7 @@ def kill(
     reason: Reason = "by hand",
 ) -> int:
     """Switch a tool, an agent, a tenant or everything off, at once and everywhere. What has started is not stopped."""
+    _require_one(tool, agent, tenant, everything)
     session = Session(ctx.obj)
     by = session.caller
     return told(
@@ -61,14 +62,15 @@ def revive(
     session = Session(ctx.obj)
     by = session.caller
     if not (tool or agent or tenant or everything):
-        off = session.run(lambda engine: engine.control.kills(by=by))
+        off = session.run(lambda engine: engine.control.kills(by=by), needs="audit")
         if session.json:
             session.out.document({"off": off})
         elif off:
             session.out.table(("OFF", "WHY"), list(off.items()))
         else:
-            session.out.line("nothing is switched off")
+            session.out.nothing("nothing is switched off")
         return OK
+    _require_one(tool, agent, tenant, everything)
     return told(
         session,
         session.run(
@@ -78,6 +80,15 @@ def revive(
         ),
         "is switched on",
     )
+
+
+def _require_one(tool: str, agent: str, tenant: str, everything: bool) -> None:
+    named = bool(tool) + bool(agent) + everything
+    if named > 1 or not (named or tenant) or (everything and tenant):
+        raise typer.BadParameter(
+            "name one of TOOL, --agent NAME, --tenant NAME and --everything; --tenant may narrow a tool or an agent",
+            param_hint="TOOL",
+        )
 
 
 def told(session: Session, outcome: Outcome, done: str) -> int:
@@ -149,7 +160,7 @@ def list_(ctx: typer.Context) -> int:
             ],
         )
     else:
-        session.out.line("no change waits")
+        session.out.nothing("no change waits")
     return OK
 
 

@@ -56,12 +56,18 @@ def _program() -> Finding:
     return Finding("ok", "program", f"surehand {__version__}, Python {platform.python_version()} on {sys.platform}")
 
 
+def _advised(text: str) -> tuple[str, str]:
+    """What is wrong, and what a refusal says behind its last semicolon."""
+    found, _, advice = text.rpartition("; ")
+    return (found, advice) if found else (advice, "")
+
+
 def _examined(session: Session) -> Iterable[Finding]:
     """The project, and what it names: nothing can be said of those if it cannot be read."""
     try:
         settings = session.settings
     except SurehandError as error:
-        yield Finding("problem", "project", str(error), "`surehand init DIR` writes one that runs")
+        yield Finding("problem", "project", *_advised(str(error)))
         return
     advice = "" if settings.callers else "the command line needs one: add a table [callers.NAME] with a tenant"
     yield Finding(

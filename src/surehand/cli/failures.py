@@ -44,7 +44,6 @@ _METHODS = frozenset(
     }
 )  # fmt: skip
 _ADVICE = {
-    "approval.not_found": "`surehand approvals list --status all` shows all there are",
     "approval.not_grantable": "`surehand policy explain` says what a call would be asked",
     "approval.not_entitled": "choose another caller with --as NAME",
     "approval.mismatch": "look at it again with `surehand approvals show`",
@@ -55,9 +54,14 @@ _NOT_FOUND = {
     "run": "`surehand run list` shows those there are",
     "call": "`surehand audit list` shows calls, to those who may read the audit",
     "tenant": "`surehand audit verify` checks all there are",
+    "tool": "`surehand tools list` shows those there are",
+    "approval": "`surehand approvals list --status all` shows all there are",
+    "grant": "`surehand grants list --all` shows all there are",
+    "deputy": "`surehand approvals deputies` lists those that hold now",
+    "change": "`surehand changes list` shows those that wait",
 }
 """What was not found -> how such things are listed."""
-_WHAT = re.compile(rf"\b({'|'.join(_NOT_FOUND)}) ['\"]")
+_WHAT = re.compile(rf"\b({'|'.join(_NOT_FOUND)}) (?:as )?['\"]")
 """What a refusal names before the id."""
 
 
@@ -104,7 +108,7 @@ def _described(error: Exception) -> tuple[str, str, dict[str, Any], int]:
 
 def _usage(error: TyperException) -> str:
     ctx = getattr(error, "ctx", None)
-    text = error.format_message()
+    text = error.format_message().replace(": Value error, ", ": ")  # what pydantic calls it
     if text.startswith(_HELP):
         text = "a command is missing"
     return text if ctx is None else f"{text.rstrip('.')} (try: {ctx.command_path} --help)"
@@ -122,8 +126,10 @@ def _refused(error: SurehandError) -> tuple[str, str, dict[str, Any]]:
 
 
 def _advice(code: str, text: str) -> str:
-    what = _WHAT.search(text) if code == "not_found" else None
-    advice = _ADVICE.get(code) if what is None else _NOT_FOUND[what[1]]
+    if code.rpartition(".")[2] == "not_found":
+        what = None if ";" in text else _WHAT.search(text)  # after a semicolon it gives advice of its own
+        return "" if what is None else f"; {_NOT_FOUND[what[1]]}"
+    advice = _ADVICE.get(code)
     return "" if advice is None else f"; {advice}"
 
 

@@ -13,11 +13,12 @@ from .approvals import confirmed, print_question, terminal
 from .arguments import ApprovalId
 from .documents import grant_document
 from .failures import FAILED, OK
+from .hints import Hint, after_decision
 from .printer import local_time
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..engine import GrantInfo
+    from ..engine import Engine, GrantInfo
 
 app = typer.Typer(no_args_is_help=True, help="Answer in advance what would be asked again and again.")
 
@@ -82,7 +83,19 @@ def remember(
 def _give(session: Session, uses: int, expires: str, where: str, **given: Any) -> int:
     caller = session.caller
     terms: Any = {"uses": uses, "expires_s": _seconds(expires), "where": _where(where), **given}
-    return _print(session, session.run(lambda engine: engine.grants.give(by=caller, **terms)))
+
+    async def work(engine: Engine) -> tuple[GrantInfo, Hint]:
+        one = await engine.grants.give(by=caller, **terms)
+        if "from_approval" not in given:
+            return one, Hint()
+        answered = await engine.approvals.get(given["from_approval"], by=caller)
+        return one, await after_decision(engine, answered, session)
+
+    one, hint = session.run(work)
+    _print(session, one)
+    if not session.json:
+        session.out.facts(hint.facts())
+    return OK
 
 
 @app.command("list")
@@ -98,7 +111,11 @@ def list_(
     if session.json:
         session.out.document({"grants": [grant_document(one) for one in shown]})
     elif not shown:
-        session.out.line("no such grant; `surehand grants give` makes one")
+        session.out.nothing(
+            "no such grant; `surehand grants give` makes one"
+            if all_
+            else "no grant is open; `surehand grants list --all` shows those that are over, `grants give` makes one"
+        )
     else:
         session.out.table(
             ("GRANT", "STATUS", "TOOL", "CALLER", "GIVER", "USED", "EXPIRES"), [_row(one) for one in shown]

@@ -31,7 +31,7 @@ def health(ctx: typer.Context) -> int:
         rows = [(one.subject, one.state, str(one.failures), local_time(one.changed_us), one.owner) for one in found]
         session.out.table(("SUBJECT", "BREAKER", "FAILURES", "SINCE", "ENGINE"), rows)
     else:
-        session.out.line("no breaker has opened in this caller's tenant")
+        session.out.nothing("no breaker has opened in this caller's tenant")
     return OK
 
 

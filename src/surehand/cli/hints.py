@@ -25,6 +25,10 @@ _PROVIDERS = {"openai-chat": "openai", "anthropic": "anthropic"}
 """Dialect of a stored run -> what `--model` says before a name."""
 
 
+_SLIP = 0.75
+"""How alike a word and a command are that it may be a slip of: `shwo` of `show`, but not `refund` of `run`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
     """What follows from an answer."""
@@ -138,9 +142,9 @@ async def after_decision(engine: Engine, pending: Pending, session: Session) -> 
         approval = await engine.services.store.get_approval(session.caller.tenant, pending.approval_id)
         return Hint(next=show, note="" if approval is None else await who_decides(engine, approval, session))
     record = await engine.services.store.get_call(session.caller.tenant, pending.call_id)
-    if record is None or pending.status not in ("approved", "rejected"):
+    if record is None or pending.status not in ("approved", "answered", "rejected", "withdrawn"):
         return Hint()
-    if pending.status == "rejected":
+    if pending.status in ("rejected", "withdrawn"):  # nothing comes of the call; its run goes on
         return Hint(next=await _with_run(engine, record, session) if session.name_of(record.caller) else "")
     going_on = await _going_on(engine, record, session)
     return Hint(next=going_on, note="" if going_on else f"{record.caller.id} resumes call {record.call_id}")
@@ -164,5 +168,5 @@ async def _after_error(
 def _meant(name: str, commands: Iterable[str]) -> str:
     if name == "list":
         return "there is no command `call list`; `surehand audit list` lists calls for those who may read the audit"
-    near = difflib.get_close_matches(name, list(commands), n=1)
+    near = difflib.get_close_matches(name, list(commands), n=1, cutoff=_SLIP)
     return f"did you mean the command `surehand call {near[0]}`?" if near else ""

@@ -144,7 +144,7 @@ def history(
     elif records:
         session.out.table(("WHEN", "BY", "ACTION", "TARGET", "WAS", "NOW", "REASON"), [_row(one) for one in records])
     else:
-        session.out.line("nothing was changed")
+        session.out.nothing("nothing was changed")
     return OK
 
 

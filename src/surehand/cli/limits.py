@@ -37,7 +37,7 @@ def show(
         header = ("LIMIT", "KIND", "OF", "LIMIT", "USED", "RESERVED", "LEFT", "RENEWED", "RAISED BY")
         session.out.table(header, [_row(one) for one in found])
     else:
-        session.out.line("no limit is declared for this caller's tenant")
+        session.out.nothing("no limit is declared for this caller's tenant")
     return OK
 
 

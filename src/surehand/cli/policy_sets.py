@@ -53,7 +53,7 @@ def rollback(
     return told(
         session,
         session.run(lambda engine: engine.control.rollback_policies(digest, by=by, reason=reason)),
-        f"of {digest} hold again",
+        "of the project hold again" if digest == "project" else f"of set {digest} hold again",
     )
 
 

@@ -139,7 +139,7 @@ def shadow(
         session.out.document(msgspec.to_builtins(report))
         return OK
     if not report.policies:
-        session.out.line('no policy is in shadow mode; write @mode("shadow") on one to try it')
+        session.out.nothing('no policy is in shadow mode; write @mode("shadow") on one to try it')
         return OK
     session.out.facts([("calls looked at", str(report.looked_at)), ("policy set", report.policy_set)])
     rows = [

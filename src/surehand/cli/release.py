@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import msgspec
 import typer
 
-from ..errors import NotAllowedError, NotFoundError
+from ..errors import NotFoundError
 from .documents import Document
 from .entitled import may
 from .failures import FAILED, OK
@@ -50,11 +50,12 @@ def check(
     async def work(engine: Engine) -> Report:
         from ..release import check as run_checks
         from ..release import read_samples
+        from ..release.promote import require_publish
 
         name, _, version = tool.partition("@")
         spec = (await _entry(engine, caller, name, version)).tool.spec
         more = [] if samples is None else read_samples(samples, spec.name, spec.version, callers=callers)
-        _require_publish(engine, caller, spec)
+        require_publish(engine, caller, spec, "check")
         stage = cast("Stage", to)
         return await run_checks(
             engine, spec.name, spec.version, to=stage, samples=more, rollback=rollback, alerts=alerts
@@ -140,20 +141,13 @@ async def _entry(engine: Engine, caller: Caller, name: str, version: str) -> Ent
     world, now_us = engine.services.world, engine.services.clock.now_us()
     entry = world.catalog.resolve(name, version or None)
     if entry is not None and (
-        may(engine, caller, "audit") or not isinstance(world.look(caller, entry, now_us=now_us), Deny)
+        may(engine, caller, "audit")
+        or not isinstance(world.look(caller, entry, now_us=now_us), Deny)
+        or not isinstance(engine.policies.may(caller, "publish", entry.tool.spec, now_ns=now_us * 1000), Deny)
     ):
         return entry
     wanted = f"{name}@{version}" if version else name
     raise NotFoundError(f"there is no tool {wanted!r}; `surehand tools list` shows those there are")
-
-
-def _require_publish(engine: Engine, caller: Caller, spec: Any) -> None:
-    from ..policy import Deny
-
-    decision = engine.policies.may(caller, "publish", spec, now_ns=engine.services.clock.now_us() * 1000)
-    if isinstance(decision, Deny):
-        why = "; ".join(decision.reasons)
-        raise NotAllowedError(f"{caller.id} may not check {spec.id}, since checks run its handler: {why}")
 
 
 def _plain(value: Any) -> Document:

@@ -216,5 +216,6 @@ class Session:
     def _require_project(self) -> None:
         if not self.project.exists():
             raise ConfigError(
-                f"there is no project file {self.project}; name another with --project FILE or ${PROJECT_ENV}"
+                f"there is no project file {self.project}; name another with --project FILE or ${PROJECT_ENV}; "
+                "`surehand init DIR` writes one that runs"
             )

@@ -136,7 +136,7 @@ def _print_view(out: Printer, view: ToolView, caller: Caller, everything: bool) 
         out.line("hidden:")
         out.table(("TOOL", "REASON", "WHY"), [(name, one.reason, one.why) for name, one in view.hidden.items()])
     elif everything:
-        out.line("no tool is hidden")
+        out.nothing("no tool is hidden")
 
 
 def _row(entry: ViewEntry) -> tuple[str, ...]:

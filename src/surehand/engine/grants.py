@@ -217,7 +217,7 @@ class Grants:
     def _entry(self, name: str, version: str | None) -> Entry:
         entry = self._s.world.catalog.resolve(name, version)
         if entry is None:
-            raise ApprovalError("not_found", f"`{name}` is not known here, so nobody can answer for it")
+            raise ApprovalError("not_found", f"there is no tool {name!r} here, so nobody can answer for it")
         return entry
 
     def _liftable(self, asked: _Asked, by: Caller) -> tuple[Requirement, ...]:

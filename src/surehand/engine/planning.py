@@ -44,7 +44,7 @@ def starts_from(change: Change, state: ControlState) -> Any:
 def _standing(change: Change, state: ControlState) -> Standing:
     standing = state.standings.get((change.name, change.version))
     if standing is None or standing.removed:
-        raise RegistryError("not_found", change.action, f"there is no tool {change.name}@{change.version}")
+        raise RegistryError("not_found", change.action, f"there is no tool '{change.name}@{change.version}'")
     return standing
 
 
@@ -146,8 +146,8 @@ def _switch(change: Change, state: ControlState, catalog: Catalog) -> Planned:
 def _policies(change: Change, state: ControlState, catalog: Catalog) -> Planned:
     was = "" if state.policies is None else state.policies.digest
     if was == change.digest:
-        of = f"policy set {was[:12]}" if was else "the project's own policies"
-        raise RegistryError("not_permitted", "policies", f"{of} holds already")
+        holds = f"policy set {was[:12]} holds" if was else "the project's own policies hold"
+        raise RegistryError("not_permitted", "policies", f"{holds} already")
     return Planned(
         kind="policies",
         name="",

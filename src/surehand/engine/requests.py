@@ -128,7 +128,8 @@ class Requests:
             (one for (name, _), one in catalog.entries.items() if name == change.name and not change.version), None
         )
         if entry is None or entry.removed:
-            raise RegistryError("not_found", change.action, f"there is no tool {change.target!r} here")
+            wanted = change.name if change.action == "alias" else change.target
+            raise RegistryError("not_found", change.action, f"there is no tool {wanted!r} here")
         return entry.tool.spec
 
     def _require_known(self, tool: str) -> None:

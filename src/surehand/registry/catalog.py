@@ -29,7 +29,7 @@ class Notice:
 
     def __str__(self) -> str:
         instead = f"; use {self.use}" if self.use else ""
-        return f"deprecated{instead}{f'; it goes on {self.until}' if self.until else ''}"
+        return f"deprecated{instead}{f'; it is there until {self.until}' if self.until else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,9 +108,8 @@ def read_rows(path: str | Path, callers: Mapping[str, Caller]) -> list[PolicyRow
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            f"{file}: the rows cannot be read ({error}); name a TOML file or one of JSON lines"
-        ) from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{file}: the rows cannot be read ({why}); name a TOML file or one of JSON lines") from error
     if len(text) > _FILE_CHARS_MAX:
         raise ConfigError(f"{file}: more than {_FILE_CHARS_MAX} characters; split it into several files")
     written, known = _toml(file, text) if file.suffix == ".toml" else _lines(file, text)

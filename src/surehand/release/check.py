@@ -46,7 +46,7 @@ async def check(
         NotFoundError: There is no such version.
         ConfigError: There are more than 100 samples, or the engine cannot be copied; see `try_samples`.
     """
-    entry = _entry(engine, name, version)
+    entry = entry_of(engine, name, version)
     tool = entry.tool
     every = [*tool.samples, *samples]
     if len(every) > _SAMPLES_MAX:
@@ -82,12 +82,17 @@ def current_hash(engine: Engine, name: str, version: str) -> str:
     Raises:
         NotFoundError: There is no such version.
     """
-    entry = _entry(engine, name, version)
+    entry = entry_of(engine, name, version)
     before = previous_of(engine.registry.catalog, entry)
     return release_hash(None if before is None else before.tool.spec, entry.tool.spec)
 
 
-def _entry(engine: Engine, name: str, version: str) -> Entry:
+def entry_of(engine: Engine, name: str, version: str) -> Entry:
+    """One version, whatever its stage.
+
+    Raises:
+        NotFoundError: There is no such version.
+    """
     entry = engine.registry.catalog.resolve(name, version)
     if entry is None or entry.removed:
         raise NotFoundError(f"there is no tool {f'{name}@{version}'!r}")

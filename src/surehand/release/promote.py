@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from ..engine import Engine
-from ..errors import RegistryError
-from ..spec import Sample
+from ..errors import NotAllowedError, RegistryError
+from ..policy import Deny
+from ..spec import Sample, ToolSpec
 from ..types import Caller, Stage
-from .check import check, current_hash
+from .check import check, current_hash, entry_of
 from .report import Report
 
 _CHECKED: Final = ("test", "canary", "active")
@@ -80,6 +81,8 @@ class CheckedControl:
     ) -> Any:
         """Moves a version to another stage. To `test`, `canary` and `active` it must pass the checks.
 
+        As they run its handler, they are made for those only whom policy lets publish the tool.
+
         Args:
             name: Of the tool.
             version: Which one.
@@ -95,9 +98,12 @@ class CheckedControl:
 
         Raises:
             RegistryError: `checks_failed`, or `moved`. And what the control plane refuses.
+            NotAllowedError: Policy does not let the caller publish this tool; nothing of it was run.
             NotFoundError, ConfigError: See `surehand.release.check`.
         """
         if to in _CHECKED:
+            await self._engine.view(by)  # what holds now
+            require_publish(self._engine, by, entry_of(self._engine, name, version).tool.spec, "promote")
             report = await self.check(name, version, to=to, rollback=rollback)
             _require_expected(expect, report.hash, report.tool)
             if not report.green:
@@ -105,6 +111,18 @@ class CheckedControl:
                 raise RegistryError("checks_failed", "promote", f"{report.tool} is not fit for {to!r}:\n{lines}")
             _require_expected(report.hash, current_hash(self._engine, name, version), report.tool)
         return await self._control.promote(name, version, to=to, by=by, reason=reason, rollback=rollback)
+
+
+def require_publish(engine: Engine, caller: Caller, spec: ToolSpec, doing: str) -> None:
+    """Whether policy lets somebody publish a tool, which it takes to have its handler run by checks.
+
+    Raises:
+        NotAllowedError: It does not. What they were `doing` is in the words of the refusal.
+    """
+    decision = engine.policies.may(caller, "publish", spec, now_ns=engine.services.clock.now_us() * 1000)
+    if isinstance(decision, Deny):
+        why = "; ".join(decision.reasons)
+        raise NotAllowedError(f"{caller.id} may not {doing} {spec.id}, since checks run its handler: {why}")
 
 
 def _require_expected(expect: str, found: str, tool: str) -> None:
