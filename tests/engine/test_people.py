@@ -315,3 +315,36 @@ async def test_a_preview_never_blocks(desk: Desk, open_desk: Any, preview: Any, 
     await engine.approvals.approve(seen.approval_id, by=desk.fiona)
     assert (await engine.resume(waiting.call_id, by=desk.alice)).status == "ok"
     assert desk.done == [("pay", "bob", 1, 50_000)]
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_why_a_hook_asks_tells_no_secret(desk: Desk, open_desk: Any, changes: bool) -> None:
+    """Its reason is shown, notified, told and recorded; the secret arguments of the call are none of that."""
+    secret, other = "zebra horse 99", "violet crow 12"
+    spec = sh.ToolSpec(
+        name="wire",
+        description="Wires money.",
+        key=("to",),
+        parameters={
+            "type": "object",
+            "properties": {"to": {"type": "string"}, "code": {"type": "string", "writeOnly": True}},
+            "required": ["to", "code"],
+        },
+    )
+    engine: sh.Engine = await open_desk(sh.bind_tool(spec, lambda to, code: "wired"))
+    events: list[sh.Event] = []
+    engine.on_event(events.append)
+
+    @engine.hook("tool.pre")
+    def look(call: sh.Proposed) -> tuple[sh.Modify | sh.AskPerson, ...]:
+        ask = sh.AskPerson("finance", f"is {call.arguments['code']} or {other} right?")
+        return (sh.Modify({**call.arguments, "code": other}), ask) if changes else (ask,)
+
+    call = sh.ToolCall(id="c1", name="wire", arguments={"to": "bob", "code": secret})
+    waiting = await engine.call(call, desk.alice)
+    shown = await engine.approvals.get(waiting.approval_id or "", by=desk.fiona)
+    assert shown.needs[0].reason.startswith("is [redacted] or ")
+    story = await engine.audit.story(waiting.call_id, by=desk.alice)
+    said = f"{shown} {story} {events}"
+    assert secret not in said
+    assert (other in said) is not changes
