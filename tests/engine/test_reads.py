@@ -56,6 +56,25 @@ def flaky(desk: Desk, *ends: Any, **fields: Any) -> sh.Tool:
     return look
 
 
+async def test_whoever_changes_what_they_were_given_changes_no_other(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, cache_ttl_s=60)
+    async def rows() -> dict[str, list[int]]:
+        """Gives rows."""
+        desk.done.append("rows")
+        return {"rows": [1, 2]}
+
+    class Careless(sh.Interceptor):
+        def after(self, call: sh.Proposed, result: sh.ToolResult) -> None:
+            result.structured["rows"].append(3)
+
+    engine: sh.Engine = await open_desk(rows, interceptors=[Careless()])
+    for _ in range(3):
+        result = await engine.call(call("rows"), desk.alice)
+        assert result.structured == {"rows": [1, 2]}
+        result.structured["rows"].clear()
+    assert desk.done == ["rows"]
+
+
 async def test_a_read_is_given_again_while_it_is_fresh(desk: Desk, open_desk: Any) -> None:
     clock = FakeClock()
     engine: sh.Engine = await open_desk(counted(desk), clock=clock)
