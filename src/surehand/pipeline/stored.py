@@ -32,7 +32,7 @@ async def caller_now(s: Services, record: CallRecord, by: Caller) -> Caller | No
     """
     made_by = own_caller(s, record)
     today = await s.resolver.refresh(made_by, by)
-    if today is None:
+    if today is None or not today.same_person(made_by):
         return None
     if record.parent_call_id is not None:
         today = today.narrowed(
