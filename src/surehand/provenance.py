@@ -45,7 +45,7 @@ class Text:
 
     @cached_property
     def joined(self) -> str:
-        """Letters and digits alone, over the ends of lines, also where JSON writes those as `\\n`."""
+        """Letters and digits alone, over the ends of lines, also where JSON writes those as escapes."""
         texts = [_plain(part) for part in self._parts]
         texts += [_WRITTEN_BREAK.sub("", text) for text in texts if "\\" in text]
         return "\n".join(_NOT_WORDS.sub("", text) for text in texts)

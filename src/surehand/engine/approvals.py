@@ -135,6 +135,8 @@ class Approvals:
         await self._check_policy(found, by)
         if (arguments is None) is (changes is None):
             raise ApprovalError("invalid", "edit: pass arguments, or changes")
+        if not isinstance(arguments if changes is None else changes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ApprovalError("invalid", "edit: arguments, and changes, are objects of name and value")
         given = dict(arguments or {}), None if changes is None else dict(changes)
         reason = self._s.redactor.polish(reason, _REASON_CHARS)
         made = await edit(self._s, found, by, given, reason)
