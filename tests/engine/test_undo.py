@@ -248,8 +248,8 @@ async def test_however_a_schema_says_what_is_secret_its_undo_knows(
     desk: Desk, open_desk: Any, says: dict[str, Any]
 ) -> None:
     code, got = "zebra horse 99", list[Any]()
-    parameters = {"type": "object", "required": ["no"], **says}
-    parameters["properties"] = {"no": {"type": "integer"}, **parameters.get("properties", {})}
+    properties = {"no": {"type": "integer"}, **says.get("properties", {})}
+    parameters = {"type": "object", "required": ["no"], **says, "properties": properties}
     spec = sh.ToolSpec(name="wire", description="Wires money.", key=("no",), parameters=parameters)
 
     def back(arguments: dict[str, Any], result: Any, key: str) -> str:
