@@ -348,3 +348,16 @@ async def test_why_a_hook_asks_tells_no_secret(desk: Desk, open_desk: Any, chang
     said = f"{shown} {story} {events}"
     assert secret not in said
     assert (other in said) is not changes
+
+
+async def test_a_role_with_the_name_of_the_requesters_place_opens_nothing(desk: Desk, open_desk: Any) -> None:
+    """Such a role may come from a directory that knows nothing of `self`."""
+    engine: sh.Engine = await open_desk(pay_tool(desk, risk="medium"))
+    waiting = await engine.call(pay_call(), desk.alice)
+    odd = member("odd", "self")
+    assert await engine.approvals.list(by=odd) == []
+    assert await code_of(engine.approvals.get(waiting.approval_id or "", by=odd)) == "not_found"
+    assert await code_of(engine.approvals.approve(waiting.approval_id or "", by=odd)) == "not_entitled"
+    given = await engine.grants.give(from_approval=waiting.approval_id, where={}, uses=1, expires_s=60, by=desk.alice)
+    assert await engine.grants.list(by=odd) == []
+    assert await code_of(engine.grants.revoke(given.grant_id, by=odd)) == "not_found"
