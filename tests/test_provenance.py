@@ -47,6 +47,26 @@ def test_labels(value: Any, label: str) -> None:
     assert Provenance(SAID).label(value) == "trusted"
 
 
+@pytest.mark.parametrize(
+    "mail",
+    [
+        pytest.param("to DE89 3704 0044 0532 0130 00", id="spaces"),
+        pytest.param("to DE89 3704 0044\n  0532 0130 00", id="lines"),
+        pytest.param("to DE89 3704 0044\r\n> 0532 0130 00", id="quoted-lines"),
+        pytest.param('{"body": "to DE89 3704 0044\\n0532 0130 00"}', id="lines-in-json"),
+        pytest.param('{"body": "to DE89\\t3704\\t0044\\t0532\\t0130\\t00"}', id="tabs-in-json"),
+        pytest.param("to DE8937040044=\n0532013000", id="lines-of-a-mail"),
+        pytest.param('{"body": "to DE8937040044=\\r\\n0532013000"}', id="lines-of-a-mail-in-json"),
+    ],
+)
+def test_a_value_is_found_however_it_is_laid_out(mail: str) -> None:
+    seen = Provenance(SAID, (mail,))
+    values = [IBAN, "DE89 3704 0044 0532 0130 00", f"transfer to {IBAN}, please"]
+    assert [seen.label(one) for one in values] == ["untrusted"] * 3
+    assert Provenance((*SAID, IBAN), (mail,)).label(IBAN) == "trusted"
+    assert seen.label("GB29NWBK60161331926819") == "trusted"
+
+
 def test_a_part_of_a_known_word_vouches_for_nothing() -> None:
     seen = Provenance(("the smallest one",), ("call it small",))
     assert seen.label("small") == "untrusted"

@@ -9,15 +9,17 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from .errors import ToolError
+from .errors import ConfigError, ToolError
 from .provenance import Provenance
-from .types import Caller, Trust
+from .types import MAX_NAME_CHARS, Caller, Trust
 
 Status = Literal["waiting", "ready", "running", "ok", "error", "denied", "cancelled", "unknown"]
 """A call's states in the ledger."""
 ResultStatus = Literal["pending", "ok", "error", "denied", "cancelled", "unknown"]
 """What a caller sees: `pending` stands for waiting, ready and running."""
 
+_LAST = 2**31 - 1
+"""Databases keep turns and positions as such numbers."""
 _TOLD_CHARS = 2000
 """Of a result, in the event of it: enough for a person, not the whole of it again."""
 OPEN: frozenset[Status] = frozenset({"waiting", "ready", "running"})
@@ -39,7 +41,11 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunStep(msgspec.Struct, frozen=True, kw_only=True):
-    """The place of a call in a run: a stable key for calls that have no other."""
+    """The place of a call in a run: a stable key for calls that have no other.
+
+    Raises:
+        ConfigError: `run_id` is no text of 1 to 256 characters, or a number is no whole number from 0.
+    """
 
     run_id: str
     turn: int
@@ -48,6 +54,29 @@ class RunStep(msgspec.Struct, frozen=True, kw_only=True):
     """Of the call within its turn, from 0."""
     provenance: Provenance | None = None
     """What the model had read before it asked for the call; `None` for nothing from outside."""
+
+    def __post_init__(self) -> None:
+        """Two calls with no run would be one effect: the second would get the result of the first."""
+        if not _is_name(self.run_id) or len(self.run_id) > MAX_NAME_CHARS:
+            raise ConfigError(f"RunStep: run_id must be a text of 1 to {MAX_NAME_CHARS} characters; name the run")
+        for field, value in (("turn", self.turn), ("position", self.position)):
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LAST:  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ConfigError(f"RunStep: {field} must be a whole number from 0 to {_LAST}")
+
+
+def checked_key(key: str | None) -> str | None:
+    """An application's name of an effect. One that is empty would make different effects the same.
+
+    Raises:
+        ConfigError: It is empty, or no text.
+    """
+    if key is not None and not _is_name(key):
+        raise ConfigError("idempotency_key must be a text that is not empty; leave it out if there is none")
+    return key
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and not any(0xD800 <= ord(c) <= 0xDFFF for c in value)
 
 
 class Artifact(msgspec.Struct, frozen=True, kw_only=True):

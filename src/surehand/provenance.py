@@ -23,6 +23,7 @@ _COMPACT_CHARS: Final = 8
 """From this length on a value is also found if it was written with other spaces and hyphens."""
 _WORD: Final = re.compile(r"""[^\s,;:()\[\]{}<>"'|=]+""")
 _NUMBER: Final = re.compile(r"\d(?:[\d.,' ]*\d)?")
+_WRITTEN_BREAK: Final = re.compile(r"\\[nrt]")
 _NOT_WORDS: Final = re.compile(r"[\W_]+")
 
 
@@ -39,8 +40,15 @@ class Text:
 
     @cached_property
     def compact(self) -> str:
-        """Letters and digits alone."""
+        """Letters and digits alone, line by line."""
         return "\n".join(_NOT_WORDS.sub("", line) for line in self.plain.split("\n"))
+
+    @cached_property
+    def joined(self) -> str:
+        """Letters and digits alone, over the ends of lines, also where JSON writes those as escapes."""
+        texts = [_plain(part) for part in self._parts]
+        texts += [_WRITTEN_BREAK.sub("", text) for text in texts if "\\" in text]
+        return "\n".join(_NOT_WORDS.sub("", text) for text in texts)
 
     @cached_property
     def numbers(self) -> frozenset[str]:
@@ -106,12 +114,18 @@ class Provenance:
         long = len(compact) >= _COMPACT_CHARS
         if long and compact in self._trusted.compact:
             return False
-        if text in self._untrusted.plain or (long and compact in self._untrusted.compact):
+        if text in self._untrusted.plain or (long and compact in self._untrusted.joined):
             return True
-        words = (word.strip(".!?") for word in _WORD.findall(text))
-        return any(
-            len(word) >= _CHARS and self._untrusted.says(word) and not self._trusted.says(word) for word in words
-        )
+        return any(self._word_outside(word.strip(".!?")) for word in _WORD.findall(text))
+
+    def _word_outside(self, word: str) -> bool:
+        if len(word) < _CHARS or self._trusted.says(word):
+            return False
+        if self._untrusted.says(word):
+            return True
+        compact = _NOT_WORDS.sub("", word)
+        number = len(compact) >= _COMPACT_CHARS and any(c.isdigit() for c in compact)
+        return number and compact in self._untrusted.joined and compact not in self._trusted.compact
 
     def _number_outside(self, text: str) -> bool:
         if not _NUMBER.fullmatch(text.removeprefix("-")):

@@ -135,6 +135,9 @@ BUILTIN_ROLES = ("admin", "auditor", "operator")
 SELF = "self"
 """The approver group that means the requester."""
 
+QUORUM_MAX = 20
+"""People of one group whose yes can be asked."""
+
 _GROUP = re.compile(r"[^\s,\"\\\x00-\x1f\x7f-\x9f\ud800-\udfff][^,\"\\\x00-\x1f\x7f-\x9f\ud800-\udfff]{0,255}")
 
 

@@ -282,3 +282,29 @@ async def test_other_keys_than_those_of_the_database_are_refused(desk: Desk, ope
     again: sh.Engine = await open_desk(pay_tool(desk))
     assert (await again.call(pay_call(), desk.alice)).replayed
     assert len(desk.done) == 1
+
+
+@pytest.mark.parametrize("key", ["", "  ", "\ud800", 7])
+async def test_a_key_that_names_no_effect_is_refused(desk: Desk, open_desk: Any, key: Any) -> None:
+    """An application whose header was missing must not get another call's result for its own."""
+    engine: sh.Engine = await open_desk(pay_tool(desk, key=[]))
+    with pytest.raises(sh.ConfigError, match="idempotency_key must be a text that is not empty"):
+        await engine.call(pay_call(), desk.alice, idempotency_key=key)
+    assert desk.done == []
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ({"run_id": "", "turn": 0}, "run_id must be a text of 1 to 256"),
+        ({"run_id": None, "turn": 0}, "run_id must be a text of 1 to 256"),
+        ({"run_id": "r" * 257, "turn": 0}, "run_id must be a text of 1 to 256"),
+        ({"run_id": "\ud800", "turn": 0}, "run_id must be a text of 1 to 256"),
+        ({"run_id": "r", "turn": -1}, "turn must be a whole number from 0"),
+        ({"run_id": "r", "turn": True}, "turn must be a whole number from 0"),
+        ({"run_id": "r", "turn": 0, "position": 2**31}, "position must be a whole number from 0"),
+    ],
+)
+def test_a_place_that_is_in_no_run_is_refused(place: Any, said: str) -> None:
+    with pytest.raises(sh.ConfigError, match=said):
+        sh.RunStep(**place)

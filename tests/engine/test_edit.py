@@ -152,6 +152,14 @@ async def test_what_is_refused_leaves_the_original_as_it_was(
     assert desk.done == [("bob", 1, 50_000, "acme")]
 
 
+@pytest.mark.parametrize("changes", ["amount", ["amount"], 7])
+async def test_an_edit_that_is_no_object_is_refused(desk: Desk, open_desk: Any, changes: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk, risk="high"))
+    waiting = await engine.call(pay_call(), desk.alice)
+    with pytest.raises(sh.ApprovalError, match="are objects of name and value"):
+        await engine.approvals.edit(waiting.approval_id or "", changes=changes, by=desk.fiona)
+
+
 async def test_the_key_of_another_call_is_a_conflict_for_the_editor(desk: Desk, open_desk: Any) -> None:
     engine, waiting = await asked(desk, open_desk)
     other = await engine.call(pay_call(no=2, amount=700), desk.alice)

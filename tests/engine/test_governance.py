@@ -152,6 +152,22 @@ async def test_modified_arguments_are_validated_and_authorized(desk: Desk, open_
     assert desk.done == []
 
 
+async def test_a_secret_under_a_wrong_name_is_not_recorded(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(key=["no"])
+    async def login(no: int, password: sh.Secret) -> str:
+        """Logs in."""
+        return "in"
+
+    engine: sh.Engine = await open_desk(login)
+    arguments = {"no": 1, "passcode": "zebra horse 99"}
+    result = await engine.call(sh.ToolCall(id="c1", name="login", arguments=arguments), desk.alice)
+    assert result.error is not None
+    assert result.error.code == "TOOL_ARGUMENT_INVALID"
+    story = await engine.audit.story(result.call_id, by=desk.alice)
+    assert story.facts["arguments"] == {"no": 1, "passcode": "[redacted]"}
+    assert "zebra" not in f"{result} {story}"
+
+
 async def test_secrets_have_no_way_out(desk: Desk, open_desk: Any) -> None:
     secret = "hunter2-and-more"
 

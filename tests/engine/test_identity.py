@@ -11,7 +11,7 @@ import pytest
 import surehand as sh
 from surehand.providers import PROVIDERS
 from surehand.spec import DATA_SOURCES, RUNTIME_SOURCES
-from tests.desk import Desk
+from tests.desk import Desk, pay_call, pay_tool
 
 TENANT = "sentinel-tenant-7731"
 ANN = sh.Caller(
@@ -139,3 +139,20 @@ async def test_the_person_is_the_same_through_every_hop(desk: Desk, open_desk: A
     record = await engine.services.store.get_call(TENANT, undo.call_id)
     assert record is not None
     assert (undo.status, record.caller, desk.done[-1]) == ("ok", helper, SAID)
+
+
+class Mixed:
+    """A resolver that mixes people up."""
+
+    async def refresh(self, stored: sh.Caller, by: sh.Caller) -> sh.Caller:
+        return sh.Caller(id="root", tenant=stored.tenant, roles=["admin"])
+
+
+async def test_a_resolver_that_names_somebody_else_lets_nothing_run(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk, risk="high"), resolver=Mixed())
+    first, second = [await engine.call(pay_call(no), desk.alice) for no in (1, 2)]
+    with pytest.raises(sh.ApprovalError, match="alice, who asked, may act no longer"):
+        await engine.approvals.edit(first.approval_id or "", changes={"amount": 7}, by=desk.fiona)
+    await engine.approvals.approve(second.approval_id or "", by=desk.fiona)
+    result = await engine.resume(second.call_id, by=desk.alice)
+    assert (result.error and result.error.code, desk.done) == ("POLICY_DENIED", [])

@@ -147,6 +147,44 @@ async def test_a_question_parks_nobody_and_goes_on_without_the_handler(desk: Des
     assert story.facts["parent_call_id"] == result.call_id
 
 
+async def test_what_a_handler_took_from_the_caller_stays_taken_while_people_are_asked(
+    desk: Desk, open_desk: Any
+) -> None:
+    """Whoever resumes is believed about their own roles, but not beyond what the handler left of them."""
+    ran_as: list[sh.Caller] = []
+
+    @sh.tool(risk="high", key=["no"])
+    async def inner(no: int, *, caller: Annotated[sh.Caller, sh.Injected("caller")]) -> str:
+        """Does one thing."""
+        ran_as.append(caller)
+        return "done"
+
+    async def work(tools: sh.Tools) -> str:
+        return (await tools.call("inner", {"no": 1}, roles=[], scopes=["pay"])).content
+
+    engine: sh.Engine = await open_desk(inner, outer_tool(work, calls=["inner"]))
+    await engine.call(OUTER, desk.alice)
+    (waiting,) = await engine.approvals.list(by=desk.fiona)
+    await engine.approvals.approve(waiting.approval_id, by=desk.fiona)
+    assert (await engine.resume(waiting.call_id, by=desk.alice)).content == "done"
+    assert [(one.roles, one.scopes) for one in ran_as] == [((), ("pay",))]
+
+
+async def test_a_limit_per_run_counts_what_handlers_call_in_it(desk: Desk, open_desk: Any) -> None:
+    codes: list[str] = []
+
+    async def work(tools: sh.Tools) -> str:
+        for _ in range(3):
+            error = (await tools.call("look", {"what": "x"})).error
+            codes.append("" if error is None else error.code)
+        return "done"
+
+    looks = sh.Budget(name="looks", tools=("look",), limit=2, per=("run",))
+    engine: sh.Engine = await open_desk(look, outer_tool(work), settings=sh.Settings(budgets=(looks,)))
+    await engine.call(OUTER, desk.alice, run=sh.RunStep(run_id="r1", turn=0))
+    assert codes == ["", "", "BUDGET_EXCEEDED"]
+
+
 @pytest.mark.parametrize("how", ["attempt", "call"])
 async def test_a_parent_that_runs_again_repeats_no_effect(desk: Desk, open_desk: Any, how: str) -> None:
     ran: list[sh.ToolResult] = []

@@ -315,3 +315,49 @@ async def test_a_preview_never_blocks(desk: Desk, open_desk: Any, preview: Any, 
     await engine.approvals.approve(seen.approval_id, by=desk.fiona)
     assert (await engine.resume(waiting.call_id, by=desk.alice)).status == "ok"
     assert desk.done == [("pay", "bob", 1, 50_000)]
+
+
+@pytest.mark.parametrize("changes", [False, True])
+async def test_why_a_hook_asks_tells_no_secret(desk: Desk, open_desk: Any, changes: bool) -> None:
+    """Its reason is shown, notified, told and recorded; the secret arguments of the call are none of that."""
+    secret, other = "zebra horse 99", "violet crow 12"
+    spec = sh.ToolSpec(
+        name="wire",
+        description="Wires money.",
+        key=("to",),
+        parameters={
+            "type": "object",
+            "properties": {"to": {"type": "string"}, "code": {"type": "string", "writeOnly": True}},
+            "required": ["to", "code"],
+        },
+    )
+    engine: sh.Engine = await open_desk(sh.bind_tool(spec, lambda to, code: "wired"))
+    events: list[sh.Event] = []
+    engine.on_event(events.append)
+
+    @engine.hook("tool.pre")
+    def look(call: sh.Proposed) -> tuple[sh.Modify | sh.AskPerson, ...]:
+        ask = sh.AskPerson("finance", f"is {call.arguments['code']} or {other} right?")
+        return (sh.Modify({**call.arguments, "code": other}), ask) if changes else (ask,)
+
+    call = sh.ToolCall(id="c1", name="wire", arguments={"to": "bob", "code": secret})
+    waiting = await engine.call(call, desk.alice)
+    shown = await engine.approvals.get(waiting.approval_id or "", by=desk.fiona)
+    assert shown.needs[0].reason.startswith("is [redacted] or ")
+    story = await engine.audit.story(waiting.call_id, by=desk.alice)
+    said = f"{shown} {story} {events}"
+    assert secret not in said
+    assert (other in said) is not changes
+
+
+async def test_a_role_with_the_name_of_the_requesters_place_opens_nothing(desk: Desk, open_desk: Any) -> None:
+    """Such a role may come from a directory that knows nothing of `self`."""
+    engine: sh.Engine = await open_desk(pay_tool(desk, risk="medium"))
+    waiting = await engine.call(pay_call(), desk.alice)
+    odd = member("odd", "self")
+    assert await engine.approvals.list(by=odd) == []
+    assert await code_of(engine.approvals.get(waiting.approval_id or "", by=odd)) == "not_found"
+    assert await code_of(engine.approvals.approve(waiting.approval_id or "", by=odd)) == "not_entitled"
+    given = await engine.grants.give(from_approval=waiting.approval_id, where={}, uses=1, expires_s=60, by=desk.alice)
+    assert await engine.grants.list(by=odd) == []
+    assert await code_of(engine.grants.revoke(given.grant_id, by=odd)) == "not_found"

@@ -112,6 +112,29 @@ async def test_a_handler_launders_nothing(desk: Desk, open_desk: Any) -> None:
     assert (result.content, desk.done) == ("pending", [])
 
 
+@pytest.mark.parametrize("where", ["structured", "details"])
+async def test_a_handler_launders_nothing_that_stands_beside_the_text(desk: Desk, open_desk: Any, where: str) -> None:
+    """A model reads the text of a result; a handler reads all of it."""
+
+    @sh.tool(read_only=True, trust="untrusted")
+    async def find(no: int) -> Any:
+        """Finds."""
+        if where == "details":
+            raise sh.BusinessError("not here", details={"ask": EVIL})
+        return sh.Output(text="1 found", structured={"to": EVIL})
+
+    @sh.tool(calls=["pay", "find"], key=["no"])
+    async def outer(no: int, *, tools: Annotated[sh.Tools, sh.Injected("tools")]) -> str:
+        """Finds and pays."""
+        found = await tools.call("find", {"no": no})
+        payee = found.error.details["ask"] if found.error is not None else found.structured["to"]
+        return (await tools.call("pay", {"to": payee, "no": no, "amount": 5})).status
+
+    engine: sh.Engine = await open_desk(pay_tool(desk), find, outer, policies=PAYEE)
+    result = await engine.call(sh.ToolCall(id="c", name="outer", arguments={"no": 1}), desk.alice)
+    assert (result.content, desk.done) == ("pending", [])
+
+
 ASK_OUTER = """
 @id("outer") @approvers("finance") @reason("ask")
 forbid (principal, action == Action::"call/outer", resource);

@@ -86,6 +86,8 @@ async def test_a_quorum_that_somebody_lowered_in_the_database_is_not_believed(de
     "given",
     [
         {"quorum": 0},
+        {"quorum": True},
+        {"quorum": 21},
         {"quorum": 2, "approvers": "self"},
         {"escalate_to": "a, b"},
         {"escalate_to": "self", "approvers": "self"},

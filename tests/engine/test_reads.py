@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
@@ -54,6 +54,39 @@ def flaky(desk: Desk, *ends: Any, **fields: Any) -> sh.Tool:
         return end
 
     return look
+
+
+async def test_what_was_read_through_a_tool_that_is_off_now_is_not_given_again(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, cache_ttl_s=60, calls=["count"])
+    async def report(*, tools: Annotated[sh.Tools, sh.Injected("tools")]) -> str:
+        """Tells what `count` says."""
+        return (await tools.call("count")).content
+
+    engine: sh.Engine = await open_desk(report, counted(desk, cache_ttl_s=0))
+    results = [await engine.call(call("report"), desk.alice) for _ in range(2)]
+    assert [(one.content, one.cached) for one in results] == [("run 1", False), ("run 1", True)]
+    await engine.control.kill(tool="count", by=ADMIN, reason="wrong numbers")
+    result = await engine.call(call("report"), desk.alice)
+    assert (result.cached, "run 1" in result.content, len(desk.done)) == (False, False, 1)
+
+
+async def test_whoever_changes_what_they_were_given_changes_no_other(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(read_only=True, cache_ttl_s=60)
+    async def rows() -> dict[str, list[int]]:
+        """Gives rows."""
+        desk.done.append("rows")
+        return {"rows": [1, 2]}
+
+    class Careless(sh.Interceptor):
+        def after(self, call: sh.Proposed, result: sh.ToolResult) -> None:
+            result.structured["rows"].append(3)
+
+    engine: sh.Engine = await open_desk(rows, interceptors=[Careless()])
+    for _ in range(3):
+        result = await engine.call(call("rows"), desk.alice)
+        assert result.structured == {"rows": [1, 2]}
+        result.structured["rows"].clear()
+    assert desk.done == ["rows"]
 
 
 async def test_a_read_is_given_again_while_it_is_fresh(desk: Desk, open_desk: Any) -> None:

@@ -230,6 +230,45 @@ async def test_secrets_of_the_call_stay_secret_in_its_undo(desk: Desk, open_desk
     assert pin not in f"{result} {story} {events}"
 
 
+SECRET: dict[str, Any] = {"type": "string", "writeOnly": True}
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        {"properties": {"no": {"type": "integer"}, "code": {"$ref": "#/$defs/Code"}}, "$defs": {"Code": SECRET}},
+        {"properties": {"no": {"type": "integer"}, "code": {"$ref": "#/definitions/C"}}, "definitions": {"C": SECRET}},
+        {"patternProperties": {"^co": SECRET}},
+        {"properties": {"code": {"type": "string"}}, "allOf": [{"properties": {"code": SECRET}}]},
+        {"properties": {"code": {"type": "string"}}, "writeOnly": True},
+    ],
+    ids=["defs", "definitions", "pattern", "all-of", "root"],
+)
+async def test_however_a_schema_says_what_is_secret_its_undo_knows(
+    desk: Desk, open_desk: Any, says: dict[str, Any]
+) -> None:
+    code, got = "zebra horse 99", list[Any]()
+    properties = {"no": {"type": "integer"}, **says.get("properties", {})}
+    parameters = {"type": "object", "required": ["no"], **says, "properties": properties}
+    spec = sh.ToolSpec(name="wire", description="Wires money.", key=("no",), parameters=parameters)
+
+    def back(arguments: dict[str, Any], result: Any, key: str) -> str:
+        got.append(arguments["code"])
+        return "taken back"
+
+    def wire(**arguments: Any) -> str:
+        return "wired"
+
+    ask = """@id("undo") @approvers("finance") forbid (principal, action == Action::"call/wire.undo", resource);"""
+    engine: sh.Engine = await open_desk(sh.bind_tool(spec, wire, undo=back), policies=ask)
+    wired = await engine.call(sh.ToolCall(id="c", name="wire", arguments={"no": 1, "code": code}), desk.alice)
+    waiting = await engine.undo(wired.call_id, by=desk.alice, reason="wrong")
+    shown = await engine.approvals.approve(waiting.approval_id or "", by=desk.fiona)
+    done = await engine.resume(waiting.call_id, by=desk.alice)
+    assert (done.content, got) == ("taken back", [code])
+    assert code not in f"{shown} {await engine.audit.story(waiting.call_id, by=desk.alice)}"
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [

@@ -119,6 +119,9 @@ ASKS = '@approvers("finance")'
         (forbid("a", '["low", "lo"].contains(resource["risk"])'), 'resource.risk is never "lo"; did you mean low?'),
         (forbid("a", '["beta"].containsAny([resource.stage])'), 'resource.stage is never "beta"; it is one of draft'),
         (forbid("a", 'if resource.stage == "activ" then true else false'), "did you mean active?"),
+        (forbid("a", 'context.run.state == "planing"'), 'context.run.state is never "planing"; did you mean planning?'),
+        (forbid("a", '["acting", "idle"].contains(context.run.state)'), 'never "idle"; it is one of planning, acting'),
+        (forbid("a", '"actin" != context["run"]["state"]'), "did you mean acting?"),
         # syntax that other languages have
         (forbid("a", "context.arguments.rate > 1.5", CALL_REFUND), 'write `.greaterThan(decimal("1.5"))`'),
         (forbid("a", "context.arguments.rate <= -0.25", CALL_REFUND), 'write `.lessThanOrEqual(decimal("-0.25"))`'),

@@ -188,6 +188,11 @@ def seats_of(
     return seats
 
 
+def asks(needs: Sequence[Requirement], person: Caller) -> bool:
+    """Whether somebody is in a group that is asked. `self` is the requester, never a role of that name."""
+    return any(need.group != SELF and need.group in person.roles for need in needs)
+
+
 def _free(members: list[str], taken: set[str]) -> str:
     return next((member for member in members if member not in taken), members[0])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ..approval import Approval, ApprovalStatus, Counted, Refused, Verdict, count, seats_of
+from ..approval import Approval, ApprovalStatus, Counted, Refused, Verdict, asks, count, seats_of
 from ..audit import AuditRow
 from ..errors import ApprovalError
 from ..event import EventKind
@@ -56,9 +56,7 @@ class Approvals:
 
     def _may_see(self, approval: Approval, by: Caller, principals: tuple[Caller, ...]) -> bool:
         escalated = is_escalated(self._s, approval)
-        asked = any(need.group in by.roles for need in approval.needs) or seats_of(
-            approval, by, principals=principals, escalated=escalated
-        )
+        asked = asks(approval.needs, by) or seats_of(approval, by, principals=principals, escalated=escalated)
         if asked or by.id == approval.requester:
             return True
         return isinstance(self._s.world.policies.may(by, "audit", None, now_ns=self._s.clock.now_us() * 1000), Allow)
@@ -135,6 +133,8 @@ class Approvals:
         await self._check_policy(found, by)
         if (arguments is None) is (changes is None):
             raise ApprovalError("invalid", "edit: pass arguments, or changes")
+        if not isinstance(arguments if changes is None else changes, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ApprovalError("invalid", "edit: arguments, and changes, are objects of name and value")
         given = dict(arguments or {}), None if changes is None else dict(changes)
         reason = self._s.redactor.polish(reason, _REASON_CHARS)
         made = await edit(self._s, found, by, given, reason)

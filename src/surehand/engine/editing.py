@@ -14,7 +14,7 @@ from ..pipeline.edited import Editor
 from ..pipeline.events import redactor_of
 from ..pipeline.order import revise
 from ..pipeline.passage import Edit, Passage
-from ..pipeline.stored import own_caller, stored_passage
+from ..pipeline.stored import caller_now, own_caller, stored_passage
 from ..pipeline.trace import StoredArguments, stored_arguments
 from ..ports import Existing
 from ..redact import MARK
@@ -65,10 +65,9 @@ def _check_entitled(s: Services, editor: Editor) -> None:
 
 async def _passage(s: Services, record: CallRecord, by: Caller, given: Given, reason: str) -> Passage:
     stored = stored_arguments(s, record)
-    made_by = own_caller(s, record)
-    caller = await s.resolver.refresh(made_by, by)
+    caller = await caller_now(s, record, by)
     if caller is None:
-        raise ApprovalError("denied", f"{made_by.id}, who asked, may act no longer")
+        raise ApprovalError("denied", f"{own_caller(s, record).id}, who asked, may act no longer")
     p = stored_passage(s, record, caller, s.world)
     before = stored.edit
     p.edit = Edit(

@@ -11,7 +11,7 @@ from typing import Any, Self
 import msgspec
 
 from ..audit import Anchor
-from ..call import RunStep, ToolCall, ToolResult
+from ..call import RunStep, ToolCall, ToolResult, checked_key
 from ..errors import ConfigError, NotFoundError, StoreError
 from ..event import Event, Sink
 from ..pipeline import Hooks, Passage, Services, new_id, perform, storable
@@ -223,7 +223,7 @@ class Engine:
             view: What the model was shown, from `view`: nothing else is found, and its versions are meant.
 
         Raises:
-            ConfigError: The engine is not open.
+            ConfigError: The engine is not open, or `idempotency_key` is empty.
             asyncio.CancelledError: The task was cancelled. A started effect is settled first, as unknown if need be.
         """
         if not isinstance(call, ToolCall) or not isinstance(caller, Caller):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -235,7 +235,7 @@ class Engine:
             world=await self._ready(),
             began_us=self._s.clock.now_us(),
             run=run,
-            given_key=idempotency_key,
+            given_key=checked_key(idempotency_key),
             view=view,
             origin=origin_of(None if run is None else run.provenance),
         )

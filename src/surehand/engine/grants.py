@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..approval import Approval, Condition, Grant, Terms, conditions, may_lift
+from ..approval import Approval, Condition, Grant, Terms, asks, conditions, may_lift
 from ..audit import AuditRow
 from ..errors import ApprovalError, StoreError
 from ..pipeline import Services, new_id
@@ -309,7 +309,7 @@ class Grants:
         return found
 
     def _is_theirs(self, grant: Grant, by: Caller) -> bool:
-        return by.id in (grant.giver.id, grant.caller) or any(need.group in by.roles for need in grant.needs)
+        return by.id in (grant.giver.id, grant.caller) or asks(grant.needs, by)
 
     def _may_see(self, grant: Grant, by: Caller) -> bool:
         return self._is_theirs(grant, by) or self._may(by, "audit") or self._may(by, "admin")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec.structs import asdict, replace
 
-from ..approval import Approval, Counted, Refused, Verdict, count
+from ..approval import Approval, Counted, Refused, Verdict, asks, count
 from ..errors import ApprovalError, NotAllowedError, SurehandError
 from ..pipeline import Services, new_id
 from ..policy import Ask, Decision, Deny
@@ -107,7 +107,7 @@ class Proposals:
             one
             for (tenant, _), one in sorted(self._plane.state.proposals.items(), key=lambda item: item[1].created_us)
             if tenant == by.tenant and one.status == "open" and now_us < one.expires_us
-            if all_of_them or one.requester.id == by.id or any(need.group in by.roles for need in one.needs)
+            if all_of_them or one.requester.id == by.id or asks(one.needs, by)
         ]
 
     def _stale(self, proposal: Proposal, state: ControlState) -> str:

@@ -10,7 +10,7 @@ from ..ledger import CallRecord
 from ..pipeline import Services, Stop, carry_on
 from ..pipeline.claim import pending
 from ..pipeline.shape import stopped
-from ..pipeline.stored import answer, for_reader, own_caller, stored_passage
+from ..pipeline.stored import answer, caller_now, for_reader, own_caller, stored_passage
 from ..pipeline.trace import stored_arguments
 from ..pipeline.unknown import is_alive, recover_one, settle_by_check
 from ..types import Caller
@@ -45,14 +45,12 @@ class Resumption:
         return for_reader(s, by, record, await answer(s, record, world), world)
 
     async def _run(self, record: CallRecord, by: Caller, world: World) -> ToolResult:
-        made_by = own_caller(self._s, record)
-        caller = await self._s.resolver.refresh(made_by, by)
+        caller = await caller_now(self._s, record, by)
         stop = None
         if caller is None:
             why = f"`{record.name}` was not run: its caller may act no longer."
             stop = Stop(status="denied", error=tool_error("POLICY_DENIED", why, tool=record.name))
-        # Who they are is looked up anew; in which scene the call was made stays as it was.
-        caller = made_by if caller is None else caller.in_scene(made_by.scene)
+            caller = own_caller(self._s, record)
         return await carry_on(stored_passage(self._s, record, caller, world), self._s, stop)
 
     def _pending(self, record: CallRecord, world: World) -> ToolResult:

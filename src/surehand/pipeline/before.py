@@ -23,6 +23,7 @@ async def before(p: Passage, s: Services) -> Stop | None:
     """Lets interceptors block, change or ask. One that raises or hangs denies the call."""
     for interceptor in s.interceptors:
         name = interceptor.name or type(interceptor).__name__
+        shown = p.arguments
         try:
             verdict = await run_hook(s, partial(interceptor.before, proposed(p)))
             verdicts = () if isinstance(verdict, Block) else as_verdicts(verdict)
@@ -32,7 +33,7 @@ async def before(p: Passage, s: Services) -> Stop | None:
         if isinstance(verdict, Block):
             return p.refuse("HOOK_BLOCKED", verdict.reason or f"`{name}` blocked this call.", status="denied")
         for one in verdicts:
-            stop = _apply(p, s, name, one)
+            stop = _apply(p, s, name, one, shown)
             if stop is not None:
                 return stop
     return None
@@ -67,9 +68,11 @@ def proposed(p: Passage) -> Proposed:
     )
 
 
-def _apply(p: Passage, s: Services, name: str, verdict: Modify | AskPerson) -> Stop | None:
+def _apply(p: Passage, s: Services, name: str, verdict: Modify | AskPerson, shown: dict[str, Any]) -> Stop | None:
     if isinstance(verdict, AskPerson):
-        reason = s.redactor.polish(verdict.reason, _REASON_CHARS)
+        # A reason is read by people, notified and recorded: what it quotes of secret arguments goes.
+        secrets = [secret for one in (shown, p.arguments) for secret in s.redactor.secrets_in(one, p.spec.parameters)]
+        reason = s.redactor.with_known(secrets).polish(verdict.reason, _REASON_CHARS)
         for group in group_names(verdict.approvers):
             p.hook_asks.append(
                 Requirement(

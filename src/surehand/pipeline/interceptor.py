@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from ..call import ToolResult
 from ..errors import ConfigError
 from ..spec import ToolSpec
-from ..types import SELF, Caller, group_names
+from ..types import QUORUM_MAX, SELF, Caller, group_names
 
 
 def _require(verdict: object, name: str, value: object, kind: type) -> None:
@@ -47,7 +47,7 @@ class AskPerson:
     """A role, or several with commas: each must say yes."""
     reason: str
     quorum: int = 1
-    """How many distinct people of each role must say yes; more than one only of roles, never of `self`."""
+    """How many distinct people of each role must say yes, at most 20; more than one only of roles, never of `self`."""
     escalate_to: str = ""
     """A role whose yes counts too once nobody has answered for `Limits.escalate_after_s`."""
 
@@ -57,8 +57,9 @@ class AskPerson:
         _require(self, "quorum", self.quorum, int)
         _require(self, "escalate_to", self.escalate_to, str)
         groups = group_names(self.approvers)
-        if self.quorum < 1 or (self.quorum > 1 and SELF in groups):
-            raise ValueError(f"quorum must be 1 or more, and 1 where the requester confirms, not {self.quorum}")
+        most = 1 if SELF in groups else QUORUM_MAX
+        if isinstance(self.quorum, bool) or not 1 <= self.quorum <= most:
+            raise ValueError(f"quorum must be from 1 to {QUORUM_MAX}, and 1 where the requester confirms")
         if self.escalate_to and (group_names(self.escalate_to) != (self.escalate_to,) or SELF in groups):
             raise ValueError(f"escalate_to must be one role, beside roles, not {self.escalate_to!r:.80}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import msgspec
@@ -121,7 +121,8 @@ class Nested:
             result = await fault(child, s, error)
         p.tainted = p.tainted or result.trust == "untrusted"
         if result.trust == "untrusted" or not result.is_error:
-            self._seen = self._seen.plus(result.content, result.trust)
+            for text in _told(result):
+                self._seen = self._seen.plus(text, result.trust)
         row = trace(
             p,
             s,
@@ -135,6 +136,15 @@ class Nested:
         except SurehandError:
             problem(p, s, "record", "a call that the handler made could not be recorded beside it")
         return result
+
+
+def _told(result: ToolResult) -> Iterator[str]:
+    """All that a handler can read in a result; a model reads its text alone."""
+    yield result.content
+    if result.structured is not None:
+        yield msgspec.json.encode(result.structured).decode()
+    if result.error is not None and result.error.details:
+        yield msgspec.json.encode(result.error.details).decode()
 
 
 def _seen(p: Passage) -> Provenance:

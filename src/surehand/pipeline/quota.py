@@ -36,7 +36,7 @@ def charges(p: Passage, s: Services, *, starts: bool) -> tuple[Charge, ...] | St
 
 def _parts(p: Passage) -> Mapping[Per, str]:
     parts: dict[Per, str] = {"tenant": p.caller.tenant, "caller": p.caller.id, "tool": p.spec.name}
-    return parts if p.run is None else {**parts, "run": p.run.run_id}
+    return parts if p.run_id is None else {**parts, "run": p.run_id}
 
 
 def _uncountable(p: Passage, found: Uncountable) -> Stop:

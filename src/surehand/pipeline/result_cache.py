@@ -12,12 +12,15 @@ from ..spec import Tool
 
 
 class _Kept(NamedTuple):
-    result: ToolResult
-    """Redacted and capped, before any `after`."""
+    result: bytes
+    """Redacted and capped, before any `after`. Written out: whoever changes what they were given changes no other."""
     tool: Tool
     """The very tool that gave it."""
     at: float
-    size: int
+
+    @property
+    def size(self) -> int:
+        return len(self.result)
 
 
 class ResultCache:
@@ -38,16 +41,16 @@ class ResultCache:
         if found is None or found.tool is not tool or found.at < since:
             return None
         self._kept.move_to_end(key)
-        return found.result
+        return msgspec.json.decode(found.result, type=ToolResult)
 
     def put(self, key: str, tool: Tool, result: ToolResult, *, now: float) -> None:
         """Keeps a result, unless it alone is too large."""
-        size = len(msgspec.json.encode(result)) + len(key)
+        kept = _Kept(msgspec.json.encode(result), tool, now)
         self._drop(key)
-        if size > self._most_bytes:
+        if kept.size > self._most_bytes:
             return
-        self._kept[key] = _Kept(result, tool, now, size)
-        self._bytes += size
+        self._kept[key] = kept
+        self._bytes += kept.size
         while len(self._kept) > self._most or self._bytes > self._most_bytes:
             self._drop(next(iter(self._kept)))
 

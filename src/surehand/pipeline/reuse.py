@@ -16,7 +16,9 @@ def _key(p: Passage, s: Services) -> str:
     """Everything that the result may depend on, keyed: no argument can be read from it."""
     caller = [list(cast("tuple[str, ...]", part)) if isinstance(part, tuple) else part for part in p.caller.identity]
     contract = [p.spec.id, p.spec.contract_hash, p.spec.binding_hash, p.world.policies.digest]
-    return s.keyring.keyed_hash(["result", p.caller.tenant, caller, contract, p.final])
+    # What its handler called is judged only when it is called: a change of what holds there shows in the revision.
+    below = p.world.revision if p.spec.calls else None
+    return s.keyring.keyed_hash(["result", p.caller.tenant, caller, contract, below, p.final])
 
 
 def reuse(p: Passage, s: Services, *, stale: bool = False) -> bool:

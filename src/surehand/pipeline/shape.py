@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from copy import deepcopy
 from functools import partial
 from typing import Any, cast
 
@@ -129,7 +130,7 @@ async def _after(p: Passage, s: Services, result: ToolResult) -> ToolResult:
     """`after` in reverse, for those whose `before` completed. One that fails withholds the content."""
     for interceptor in reversed(p.passed):
         try:
-            verdict = await run_hook(s, partial(interceptor.after, proposed(p), result))
+            verdict = await run_hook(s, partial(interceptor.after, proposed(p), deepcopy(result)))
             if verdict is not None and not isinstance(verdict, Withhold | Rewrite):
                 raise TypeError(f"an interceptor returned {type(verdict).__name__}")
         except Exception as error:

@@ -25,6 +25,22 @@ def own_caller(s: Services, record: CallRecord) -> Caller:
     return stored_arguments(s, record).caller
 
 
+async def caller_now(s: Services, record: CallRecord, by: Caller) -> Caller | None:
+    """Who made the call, with what they are entitled to today; `None` if they may act no longer.
+
+    In which scene it was made stays as it was; so does what a handler took from the caller for a call of its own.
+    """
+    made_by = own_caller(s, record)
+    today = await s.resolver.refresh(made_by, by)
+    if today is None or not today.same_person(made_by):
+        return None
+    if record.parent_call_id is not None:
+        today = today.narrowed(
+            roles=set(today.roles) & set(made_by.roles), scopes=set(today.scopes) & set(made_by.scopes)
+        )
+    return today.in_scene(made_by.scene)
+
+
 def stored_passage(s: Services, record: CallRecord, caller: Caller, world: World) -> Passage:
     """A passage for a call of the ledger, as far as stage 1."""
     stored = stored_arguments(s, record)

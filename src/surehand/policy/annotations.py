@@ -8,10 +8,9 @@ from typing import Final
 
 from cedarpy import pst
 
-from ..types import SELF, group_names
+from ..types import QUORUM_MAX, SELF, group_names
 from .syntax import action_names
 
-QUORUM_MAX: Final = 20
 _KNOWN: Final = frozenset({"id", "approvers", "quorum", "escalate", "mode", "reason", "advice", "description"})
 _WHOLE: Final = re.compile(r"[0-9]{1,9}", re.ASCII)
 _ADMINISTRATION: Final = frozenset({"publish", "admin"})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import get_args
 
-from ..types import Idempotency, Risk, Stage, Trust
+from ..types import Idempotency, Risk, RunState, Stage, Trust
 from .entities import CONTEXT, SYSTEM, TOOL, USER
 from .rules import Rule
 from .syntax import Path, groups_compared, has_on, literals_beside
@@ -49,6 +49,7 @@ def misuse(rule: Rule) -> Iterable[str]:
         for value in sorted(wrong):
             yield f'context.provenance.{name} is never "{value}"; it is "trusted" or "untrusted"'
     yield from _values(rule)
+    yield from _states(rule)
     yield from _entities(rule)
     if not rule.scope.plain and rule.scope.names == frozenset():
         yield "it never applies: action and resource name different things; name the call of a tool and that tool"
@@ -59,6 +60,14 @@ def _values(rule: Rule) -> Iterable[str]:
         for value in sorted(literals_beside(rule.template.clauses, (name,)) - set(allowed)):
             hint = suggested(value, allowed) or f"it is one of {', '.join(allowed)}"
             yield f'resource.{name} is never "{value}"; {hint}'
+
+
+def _states(rule: Rule) -> Iterable[str]:
+    known = get_args(RunState)
+    said = literals_beside(rule.template.clauses, ("run", "state"), of="context")
+    for value in sorted(said - {*known, ""}):  # empty where the application does not tell
+        hint = suggested(value, known) or f"it is one of {', '.join(known)}"
+        yield f'context.run.state is never "{value}"; {hint}'
 
 
 def _entities(rule: Rule) -> Iterable[str]:

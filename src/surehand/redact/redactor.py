@@ -101,6 +101,11 @@ class Redactor:
             return []
         return Gather(secrets, names=names).from_(arguments, start)
 
+    def has_secrets(self, schema: Schema | None) -> bool:
+        """Whether a schema calls anything secret."""
+        secrets = self._secrets(schema)
+        return secrets is not None and bool(secrets.start())
+
     def value(self, value: Any, schema: Schema | None = None, *, names: bool = False) -> Json:
         """The JSON value without secrets; nothing is cut. For results, and with `names` for people and logs.
 

@@ -17,6 +17,10 @@ UNDO: Final = ".undo"
 BOUND: Final = ("call_id", "made_by", "key", "arguments", "result")
 """Its arguments that are what is stored of the call; `reason` is what a person says."""
 _LOCAL: Final = "#/$defs/"
+_TOLD_AGAIN: Final = frozenset(
+    {"type", "properties", "required", "$defs", "definitions", "$schema", "title", "description"}
+)
+"""Keywords at the root of a schema that `_final` keeps, or that say nothing of which arguments are secret."""
 
 
 def undo_tool(tool: Tool) -> Tool | None:
@@ -99,8 +103,16 @@ def _parameters(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _final(spec: ToolSpec) -> tuple[dict[str, Any], Mapping[str, Any]]:
-    """The schema of the final arguments, so that policies read them typed and secrets among them are known."""
-    if any(not reference.startswith(_LOCAL) for reference in _references(spec.parameters)):
+    """The schema of the final arguments, so that policies read them typed and secrets among them are known.
+
+    Where it cannot be told again from here which of them are secret, all are.
+    """
+    foreign = any(not reference.startswith(_LOCAL) for reference in _references(spec.parameters))
+    open_ = isinstance(spec.parameters.get("additionalProperties", False), bool)
+    told = not foreign and open_ and _TOLD_AGAIN.issuperset(set(spec.parameters) - {"additionalProperties"})
+    if not told and _tells_secrets(spec.parameters):
+        return {"type": "object", "writeOnly": True}, {}
+    if foreign:
         return {"type": "object"}, {}
     facts = [name for name, source in spec.injected.items() if source in DATA_SOURCES]
     properties = cast("Mapping[str, Any]", spec.parameters.get("properties", {}))
@@ -110,6 +122,14 @@ def _final(spec: ToolSpec) -> tuple[dict[str, Any], Mapping[str, Any]]:
         "required": [*cast("list[str]", spec.parameters.get("required", [])), *facts],
     }
     return schema, cast("Mapping[str, Any]", spec.parameters.get("$defs", {}))
+
+
+def _tells_secrets(node: object) -> bool:
+    if isinstance(node, Mapping):
+        schema = cast("Mapping[str, object]", node)
+        secret = schema.get("writeOnly") is True or schema.get("format") == "password"
+        return secret or any(_tells_secrets(value) for value in schema.values())
+    return isinstance(node, list) and any(_tells_secrets(value) for value in cast("list[object]", node))
 
 
 def _references(node: object) -> Iterator[str]:
