@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import ConfigError
-from ..providers import CallDelta, Dialect, Export, Fold, Message, ModelTurn, TextDelta
+from ..providers import CallDelta, Choice, Dialect, Export, Fold, Message, ModelTurn, TextDelta
 from . import wellformed
 from .bounds import Bounds
 from .events import RunEventKind
@@ -34,14 +34,15 @@ class Asker:
     """Whether to ask for a streamed answer."""
     redact: Callable[[str], str]
 
-    async def ask(self, messages: list[Message], export: Export, tell: Tell) -> ModelTurn:
+    async def ask(self, messages: list[Message], export: Export, choice: Choice, tell: Tell) -> ModelTurn:
         """The model's answer to the conversation.
 
         Raises:
-            ModelFailure: It could not answer, as often as the bounds allow; its text holds no secret.
+            ModelFailure: It could not answer, as often as the bounds allow, or its provider cannot be told the choice;
+                its text holds no secret.
         """
         silent = failed = 0
-        request = self.dialect.request(messages, export)
+        request = self._request(messages, export, choice)
         while True:
             try:
                 turn = await self._once(request, export, tell)
@@ -57,6 +58,13 @@ class Asker:
                 return turn
             silent += 1
             tell("turn.retry", {"why": "the model said nothing"})
+
+    def _request(self, messages: list[Message], export: Export, choice: Choice) -> dict[str, Any]:
+        try:
+            return self.dialect.request(messages, export, choice)
+        except ConfigError as error:
+            problem = ModelFailure(self.redact(str(error)), retryable=False)
+        raise problem
 
     async def _once(self, request: dict[str, Any], export: Export, tell: Tell) -> ModelTurn:
         if not self.stream:

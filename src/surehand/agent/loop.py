@@ -16,7 +16,7 @@ from ..engine.stopping import withdraw_all
 from ..errors import ConfigError, SurehandError
 from ..event import Event
 from ..ports import RunStatus
-from ..providers import Dialect, Export, ModelTurn
+from ..providers import AUTO, Choice, Dialect, Export, ModelTurn
 from ..types import Caller
 from ..view import ToolView
 from .asking import Asker, announced
@@ -47,6 +47,12 @@ class Manner:
     """Whether to ask the model for streamed answers."""
     strict: bool = False
     """Whether tools are exported in strict mode."""
+    choice: Choice = AUTO
+    """What the model may do with its tools; the mode is for the first answer only, or no run would end."""
+
+    def choice_in(self, turn: int) -> Choice:
+        """For one answer."""
+        return self.choice if turn == 0 else Choice(parallel=self.choice.parallel)
 
 
 class Driver:
@@ -79,8 +85,7 @@ class Driver:
         self._caller = caller
         self._state = caller.run_state or "acting"
         self._hear = hear
-        self._wait = manner.wait
-        self._strict = manner.strict
+        self._manner = manner
         self._history = journal.history
         self._bounds = journal.start.bounds
         self._dialect = dialect
@@ -163,7 +168,7 @@ class Driver:
         view = await self._calling.view(self._history.pins, number)
         self._tell("turn.started", number, {"view_digest": view.digest, "tools": len(view.tools), "state": self._state})
         try:
-            export = self._dialect.export(view, strict=self._strict)
+            export = self._dialect.export(view, strict=self._manner.strict)
         except ConfigError as error:
             return await self._end("failed", self._engine.services.redactor.text(str(error)))
         try:
@@ -182,7 +187,7 @@ class Driver:
             self._tell(kind, number, data)
 
         messages = await with_images(self._engine, self._caller, self._history.messages())
-        asking = asyncio.create_task(self._asker.ask(messages, export, tell))
+        asking = asyncio.create_task(self._asker.ask(messages, export, self._manner.choice_in(number), tell))
         cut = False
         try:
             async with asyncio.timeout(self._bounds.seconds - self._spent_s):
@@ -255,7 +260,7 @@ class Driver:
         return False
 
     async def _people(self, number: int, turn: Turn) -> bool:
-        if not self._wait and await self._journal.cancelled():
+        if not self._manner.wait and await self._journal.cancelled():
             return await self._end("cancelled", BY_HAND)
         waiting = [result for result in turn.open_results if result is not None]
         data = {
@@ -263,8 +268,8 @@ class Driver:
             "calls": [one.call_id for one in waiting],
             "state": "waiting_human",
         }
-        await self._save_and_tell("run.waiting", number, data, "waiting", turn=number, release=not self._wait)
-        return await self._decisions(number, turn) if self._wait else True
+        await self._save_and_tell("run.waiting", number, data, "waiting", turn=number, release=not self._manner.wait)
+        return await self._decisions(number, turn) if self._manner.wait else True
 
     async def _decisions(self, number: int, turn: Turn) -> bool:
         """Waits for people. The run goes on when no question is open. What is approved runs on the run's own time."""

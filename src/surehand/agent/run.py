@@ -13,7 +13,7 @@ from ..engine.run_parts import last_seq
 from ..errors import ConfigError
 from ..pipeline import Services, new_id
 from ..ports import RunRecord
-from ..providers import Message, dialect
+from ..providers import Choice, Message, dialect
 from ..types import Caller
 from . import wellformed
 from .bounds import Bounds
@@ -29,6 +29,7 @@ class MannerFields(TypedDict, total=False):
     wait: bool
     stream: bool
     strict: bool
+    choice: Choice
 
 
 async def run(
@@ -57,7 +58,8 @@ async def run(
         scene: Narrows what the model sees and may call; a resumed run keeps its own, unless another is named.
         **manner: `wait` (default true): whether to stay while people decide; else the run is left waiting, and resumed
             later by its id. `stream` (true): whether to ask for streamed answers. `strict` (false): whether tools are
-            exported in strict mode.
+            exported in strict mode. `choice` (`Choice()`): whether the model must, may or must not call in its first
+            answer, and whether several at once in any.
 
     Yields:
         Events, the last of which is `run.ended`, or `run.waiting` without `wait`. Leaving the loop early lets go of
@@ -69,8 +71,7 @@ async def run(
         NotFoundError, NotAllowedError: There is no such run in the caller's tenant, or it is somebody else's.
         StoreError: The store is gone, or another process took the run over.
     """
-    services = engine.services
-    spoken = dialect(model.dialect)
+    services, spoken = engine.services, dialect(model.dialect)
     how = Manner(**manner)
     caller = caller if scene is None else engine.in_scene(caller, scene)
     given = None if messages is None else wellformed.conversation(messages)
