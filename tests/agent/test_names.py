@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from surehand.agent.clients import AnthropicModel, OpenAIModel
+from surehand.agent.clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
 from surehand.agent.names import parse_model
 from surehand.agent.script import ScriptedModel
 from surehand.errors import ConfigError
@@ -15,6 +15,7 @@ async def test_a_name_gives_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
     for text, kind, name in (
         ("openai:ft:gpt:x", OpenAIModel, "ft:gpt:x"),
+        ("openai-responses:gpt-test", OpenAIResponsesModel, "gpt-test"),
         ("anthropic:claude-test", AnthropicModel, "claude-test"),
     ):
         model = parse_model(text)

@@ -6,8 +6,11 @@ import pytest
 
 from surehand.testing.dialect_contract import DialectContract
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
+from tests.providers.wire_openai_responses import OpenAIResponsesWire
+
+WIRES = [OpenAIChatWire(), OpenAIResponsesWire(), AnthropicWire()]
 
 
-@pytest.mark.parametrize("wire", [OpenAIChatWire(), AnthropicWire()], ids=lambda wire: wire.dialect.profile.name)
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.dialect.profile.name)
 class TestDialects(DialectContract):
     """The whole suite."""

@@ -280,6 +280,21 @@ def test_other_combinators_at_the_root() -> None:
     ]
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_root_that_is_a_reference_is_entered(strict: bool) -> None:
+    item = {"type": "object", "properties": {"next": {"$ref": "#/$defs/item"}, "n": {"type": "integer"}}}
+    schema = {"$ref": "#/$defs/again", "$defs": {"again": {"$ref": "#/$defs/item"}, "item": item}}
+    sent = export(view_of(spec_of("f", schema)), "openai-chat", strict=strict)
+    parameters = sent.tools[0]["function"]["parameters"]
+    assert (parameters["type"], parameters["properties"].keys()) == ("object", {"next", "n"})
+    assert "$ref" not in parameters
+    call = {"id": "c1", "function": {"name": "f", "arguments": '{"n":1,"next":null}'}}
+    turn = dialect("openai-chat").decode({"choices": [{"message": {"tool_calls": [call]}}]}, sent)
+    assert turn.calls[0].arguments == ({"n": 1} if strict else '{"n":1,"next":null}')
+    endless = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}
+    assert plain_root(endless, frozenset())[0]["properties"] == {}
+
+
 def test_a_closed_root_gets_no_more_properties() -> None:
     schema = EITHER | {"additionalProperties": False}
     assert plain_root(schema, frozenset({"anyOf"}))[0]["properties"].keys() == {"ws"}

@@ -9,7 +9,8 @@ import anthropic
 import openai
 import pytest
 
-from surehand.agent.clients import AnthropicModel, OpenAIModel
+from surehand.agent.clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
+from surehand.agent.clients.sdk import SdkModel
 from tests.wire.aimock import Aimock, AimockUnavailableError, running_server
 
 KEY = "sk-test-0123456789abcdef"
@@ -29,25 +30,25 @@ def aimock(tmp_path_factory: pytest.TempPathFactory) -> Generator[Aimock]:
     pytest.skip(f"no aimock: {reason}")
 
 
-@pytest.fixture(params=["openai", "anthropic"])
+@pytest.fixture(params=["openai", "openai-responses", "anthropic"])
 def provider(request: pytest.FixtureRequest) -> str:
-    """Every test that uses it runs against both."""
+    """Every test that uses it runs against each."""
     return request.param
 
 
 @pytest.fixture
 async def make_model(
     aimock: Aimock, provider: str, request: pytest.FixtureRequest
-) -> AsyncGenerator[Callable[[], OpenAIModel | AnthropicModel]]:
+) -> AsyncGenerator[Callable[[], SdkModel]]:
     """Make models of the provider whose requests are kept apart from those of other tests."""
     clients: list[openai.AsyncOpenAI | anthropic.AsyncAnthropic] = []
     headers = {"x-test-id": request.node.name}
 
-    def make() -> OpenAIModel | AnthropicModel:
-        if provider == "openai":
+    def make() -> SdkModel:
+        if provider.startswith("openai"):
             client = openai.AsyncOpenAI(base_url=f"{aimock.url}/v1", api_key=KEY, default_headers=headers)
             clients.append(client)
-            return OpenAIModel("gpt-test", client)
+            return (OpenAIModel if provider == "openai" else OpenAIResponsesModel)("gpt-test", client)
         other = anthropic.AsyncAnthropic(base_url=aimock.url, api_key=KEY, default_headers=headers)
         clients.append(other)
         return AnthropicModel("claude-test", other)

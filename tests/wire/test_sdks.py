@@ -1,21 +1,20 @@
 """The real SDKs, over a real connection, through our models and our dialects."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 
 import surehand as sh
-from surehand.agent.clients import AnthropicModel, OpenAIModel
+from surehand.agent.clients.sdk import SdkModel as Model
 from surehand.agent.model import ModelFailure
 from surehand.agent.names import parse_model
 from surehand.providers import CallResult, Export, Message, ModelTurn, ResultMessage, Usage, UserMessage, dialect
 from surehand.schema import parse_arguments
+from surehand.testing.dialect_wire import view_of
 from tests.desk import Desk, pay_tool
 from tests.wire.aimock import Aimock
 from tests.wire.conftest import KEY
-
-Model: TypeAlias = OpenAIModel | AnthropicModel
 
 
 @sh.tool(read_only=True, permissions=["orders:read"])
@@ -46,8 +45,14 @@ async def ask(model: Model, messages: list[Message], export: Export, *, stream: 
     return fold.end()
 
 
+def asking(model: Model, text: str) -> dict[str, Any]:
+    """A request without tools."""
+    spoken = dialect(model.dialect)
+    return spoken.request([UserMessage(content=text)], spoken.export(view_of()))
+
+
 async def failure(model: Model, text: str, *, stream: bool, heard: list[Any] | None = None) -> ModelFailure:
-    request = {"messages": [{"role": "user", "content": text}]}
+    request = asking(model, text)
 
     async def listen() -> None:
         async for event in model.stream(request):
@@ -125,8 +130,9 @@ async def test_a_stream_that_breaks_off(make_model: Callable[[], Model]) -> None
 
 
 async def test_nobody_listens(provider: str, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int) -> None:
-    monkeypatch.setenv(f"{provider.upper()}_BASE_URL", f"http://127.0.0.1:{unused_tcp_port}")
-    monkeypatch.setenv(f"{provider.upper()}_API_KEY", KEY)
+    variables = provider.partition("-")[0].upper()
+    monkeypatch.setenv(f"{variables}_BASE_URL", f"http://127.0.0.1:{unused_tcp_port}")
+    monkeypatch.setenv(f"{variables}_API_KEY", KEY)
     model = parse_model(f"{provider}:m")
     assert isinstance(model, Model)
     async with model:
@@ -138,9 +144,8 @@ async def test_nobody_listens(provider: str, monkeypatch: pytest.MonkeyPatch, un
 async def test_the_environment_leads_there(provider: str, aimock: Aimock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{aimock.url}/v1")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", aimock.url)
-    monkeypatch.setenv(f"{provider.upper()}_API_KEY", KEY)
+    monkeypatch.setenv(f"{provider.partition('-')[0].upper()}_API_KEY", KEY)
     model = parse_model(f"{provider}:m")
     assert isinstance(model, Model)
     async with model:
-        request: dict[str, Any] = {"messages": [{"role": "user", "content": "please pay bob"}]}
-        assert "I look the order up" in str(await model.complete(request))
+        assert "I look the order up" in str(await model.complete(asking(model, "please pay bob")))

@@ -1,7 +1,7 @@
 """The run: model -> calls -> results -> model, until it stops. Knows the loop and model clients; no wire format."""
 
 from .bounds import Bounds, Reason
-from .clients import AnthropicModel, OpenAIModel
+from .clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
 from .events import RunEvent, RunEventKind
 from .model import Model, ModelFailure
 from .names import parse_model
@@ -13,6 +13,7 @@ __all__ = [
     "Model",
     "ModelFailure",
     "OpenAIModel",
+    "OpenAIResponsesModel",
     "Reason",
     "RunEvent",
     "RunEventKind",

@@ -7,17 +7,19 @@ from typing import Final
 
 from ..errors import ConfigError
 from ..providers import PROVIDERS, speaks
-from .clients import AnthropicModel, OpenAIModel
+from .clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
 from .model import Model
 from .script import ScriptedModel
 
 _KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
     "openai": OpenAIModel,
+    "openai-responses": OpenAIResponsesModel,
     "anthropic": AnthropicModel,
     "script": lambda name: ScriptedModel.from_file(name, catch_up=True),
 }
-FORMS = ("openai:NAME", "anthropic:NAME", "script:FILE")
-"""How a model is written; besides, `PROVIDER:NAME` for each provider that speaks OpenAI's Chat Completions."""
+FORMS = ("openai:NAME", "openai-responses:NAME", "anthropic:NAME", "script:FILE")
+"""How a model is written; besides, `PROVIDER:NAME` for each provider that speaks one of OpenAI's interfaces."""
+_OF_PROVIDERS: Final = (OpenAIModel, OpenAIResponsesModel)
 
 
 def parse_model(text: str) -> Model:
@@ -33,9 +35,14 @@ def parse_model(text: str) -> Model:
     make = _KINDS.get(kind)
     if name and make is not None:
         return make(name)
-    if name and speaks(kind, OpenAIModel.dialect):
-        return OpenAIModel(name, provider=kind)
-    others = ", ".join(one for one in sorted(PROVIDERS) if one not in _KINDS and speaks(one, OpenAIModel.dialect))
+    for of_provider in _OF_PROVIDERS:
+        if name and speaks(kind, of_provider.dialect):
+            return of_provider(name, provider=kind)
+    others = ", ".join(one for one in sorted(PROVIDERS) if one not in _KINDS and _is_asked_by_name(one))
     raise ConfigError(
         f"{text!r} is not a model; write {', '.join(FORMS[:-1])} or {FORMS[-1]}, or PROVIDER:NAME for one of {others}"
     )
+
+
+def _is_asked_by_name(provider: str) -> bool:
+    return any(speaks(provider, model.dialect) for model in _OF_PROVIDERS)

@@ -63,7 +63,11 @@ def start(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="MODEL", help="Required: openai:NAME, anthropic:NAME, or script:FILE."),
+        typer.Option(
+            "--model",
+            metavar="MODEL",
+            help="Required: openai:NAME, openai-responses:NAME, anthropic:NAME, or script:FILE.",
+        ),
     ] = None,
     run_id: Annotated[
         str | None,

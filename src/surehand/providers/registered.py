@@ -13,16 +13,20 @@ from ..errors import ConfigError
 from .dialect import Dialect
 from .formats.anthropic import Anthropic
 from .formats.openai_chat import OpenAIChat
+from .formats.openai_responses import OpenAIResponses
 from .profile import Profile
 from .profiles.anthropic import ANTHROPIC
 from .profiles.compatible import COMPATIBLE
-from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT
+from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT, OPENAI_RESPONSES
 
 Make = Callable[[Profile], Dialect]
-FORMATS: Final[Mapping[str, Make]] = MappingProxyType({"openai-chat": OpenAIChat, "anthropic": Anthropic})
+FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
+    {"openai-chat": OpenAIChat, "openai-responses": OpenAIResponses, "anthropic": Anthropic}
+)
 """The wire formats."""
 _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
     ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, *COMPATIBLE)),
+    ("openai-responses", (OPENAI_RESPONSES,)),
     ("anthropic", (ANTHROPIC,)),
 )
 """Each format, and those who speak it."""

@@ -15,6 +15,9 @@ _WORDS: Final[dict[str, Stop]] = {
     "tool_calls": "tool_calls",
     "content_filter": "content_filter",
     "function_call": "tool_calls",
+    # (S) openai: ResponseStatus, Response.incomplete_details.reason
+    "completed": "stop",
+    "max_output_tokens": "length",
     # (D) DeepSeek, Chat completion; (D) OpenRouter: the upstream broke off
     "insufficient_system_resource": "resources",
     "error": "length",

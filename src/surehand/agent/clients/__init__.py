@@ -2,5 +2,6 @@
 
 from .anthropic import AnthropicModel
 from .openai import OpenAIModel
+from .openai_responses import OpenAIResponsesModel
 
-__all__ = ["AnthropicModel", "OpenAIModel"]
+__all__ = ["AnthropicModel", "OpenAIModel", "OpenAIResponsesModel"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigError
-from ...providers import dialect
+from ...providers import Profile, dialect
 from .sdk import SdkModel, missing
 
 if TYPE_CHECKING:
@@ -40,26 +40,12 @@ class OpenAIModel(SdkModel):
         provider: str = "openai-chat",
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        spoken = dialect(provider).profile
-        self.dialect = spoken.name
-        self._base_url, self._key_env = spoken.base_url, spoken.key_env
+        self._profile = dialect(provider).profile
+        self.dialect = self._profile.name
         super().__init__(name, client, options)
 
     def _default_client(self) -> AsyncOpenAI:
-        try:
-            import openai
-        except ImportError as error:
-            raise missing(self.package) from error
-        variable = self._key_env or "OPENAI_API_KEY"
-        given: dict[str, Any] = {"base_url": self._base_url} if self._base_url else {}
-        if self._key_env:
-            given["api_key"] = os.environ.get(self._key_env)
-        elif self._base_url:
-            given["api_key"] = "none"  # a server of one's own asks for none, and the SDK insists
-        try:
-            return openai.AsyncOpenAI(**given)
-        except openai.OpenAIError:
-            raise ConfigError(f"{self.package}: there is no key; set {variable} or give a client") from None
+        return default_client(self._profile)
 
     async def _create(self, request: Mapping[str, Any], *, stream: bool) -> Any:
         given: dict[str, Any] = {"model": self.name, **self._options, **request}
@@ -67,3 +53,25 @@ class OpenAIModel(SdkModel):
             asked: dict[str, Any] = given.get("stream_options", {})
             given |= {"stream": True, "stream_options": {"include_usage": True, **asked}}
         return await self._call(self._client.chat.completions.create, **given)
+
+
+def default_client(profile: Profile) -> AsyncOpenAI:
+    """A client for a provider, with its key from the environment.
+
+    Raises:
+        ConfigError: The package or the key is missing.
+    """
+    try:
+        import openai
+    except ImportError as error:
+        raise missing("openai") from error
+    given: dict[str, Any] = {"base_url": profile.base_url} if profile.base_url else {}
+    if profile.key_env:
+        given["api_key"] = os.environ.get(profile.key_env)
+    elif profile.base_url:
+        given["api_key"] = "none"  # a server of one's own asks for none, and the SDK insists
+    try:
+        return openai.AsyncOpenAI(**given)
+    except openai.OpenAIError:
+        variable = profile.key_env or "OPENAI_API_KEY"
+        raise ConfigError(f"openai: there is no key; set {variable} or give a client") from None

@@ -8,17 +8,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, cast
+from typing import Any
 
-from ...call import ToolCall
-from ..arguments import as_text, is_blank
+from ..arguments import as_text
+from ..calls import read_call, sent_text
 from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
 from ..json_value import list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
-from ..offering.names import resolve
 from ..offering.offer import Offer
 from ..profile import Profile
 from ..stops import settle
@@ -91,7 +90,9 @@ def _calls_a_tool(message: Any) -> bool:
 def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) -> ModelTurn:
     raw = _cleaned(message)
     written = _functions(raw)
-    calls = tuple(_call(call_id, function, export) for call_id, function in written)
+    calls = tuple(
+        read_call(call_id, function.get("name"), function.get("arguments"), export) for call_id, function in written
+    )
     refusal = text_of(raw.get("refusal"))
     stop, truncated = settle(word, calls, refused=bool(refusal), broken=broken)
     return ModelTurn(
@@ -126,16 +127,6 @@ def _functions(raw: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     if "tool_calls" in raw:
         return [(text_of(call.get("id")), object_of(call.get("function"))) for call in raw["tool_calls"]]
     return [("", object_of(raw["function_call"]))] if "function_call" in raw else []
-
-
-def _call(call_id: str, function: Mapping[str, Any], export: Export) -> ToolCall:
-    name = resolve(text_of(function.get("name")), export.wire_names)
-    written = function.get("arguments")
-    arguments: dict[str, Any] | str = cast("dict[str, Any]", written) if isinstance(written, dict) else text_of(written)
-    if isinstance(arguments, str) and is_blank(arguments):
-        arguments = ""
-    restoration = export.restorations.get(name)
-    return ToolCall(id=call_id, name=name, arguments=restoration.apply(arguments) if restoration else arguments)
 
 
 def _text(content: Any) -> str:
@@ -196,15 +187,7 @@ def _sent_call(entry: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
 
 
 def _sent_function(function: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
-    written = function.get("arguments")
-    as_it_was = call.readable and isinstance(written, str) and not is_blank(written)
-    return {**function, "name": call.name, "arguments": written if as_it_was else _arguments(function, call)}
-
-
-def _arguments(function: Mapping[str, Any], call: PairedCall) -> str:
-    """Always the text of one object: servers that render it into a template parse it first."""
-    written = function.get("arguments")
-    return as_text(written if isinstance(written, dict) and call.readable else {})
+    return {**function, "name": call.name, "arguments": sent_text(function.get("arguments"), call)}
 
 
 def _written_anew(exchange: Exchange) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""The root of a schema as a provider accepts it: an object without combinators. What they said goes into words."""
+"""The root of a schema as a provider accepts it: an object without references and combinators.
+
+What combinators said goes into words.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ def plain_root(schema: Schema, forbidden: frozenset[str]) -> tuple[Schema, list[
     Returns:
         The schema, and a sentence for each keyword that it lost.
     """
+    schema = _entered(schema)
     lost = sorted(forbidden & schema.keys())
     plain: Schema = {"type": "object", **{key: value for key, value in schema.items() if key not in lost}}
     properties: dict[str, Any] = dict(plain.get("properties", {}))
@@ -36,6 +40,18 @@ def plain_root(schema: Schema, forbidden: frozenset[str]) -> tuple[Schema, list[
     if required:
         plain["required"] = required
     return plain, [told_rule(keyword, schema[keyword]) for keyword in lost]
+
+
+def _entered(schema: Schema) -> Schema:
+    """The root itself where it is only a reference, as Pydantic writes a recursive model; its own keywords win."""
+    for _ in range(_DEPTH):
+        ref = schema.get("$ref")
+        target = follow(schema, ref) if isinstance(ref, str) else None
+        if not isinstance(target, dict) or target is schema:
+            break
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        schema = {**target, **rest}
+    return schema
 
 
 def _gather(root: Schema, keyword: str, properties: dict[str, Any], required: list[str]) -> None:

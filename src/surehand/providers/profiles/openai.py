@@ -33,6 +33,13 @@ OPENAI_CHAT: Final = Profile(
     strict=OPENAI_STRICT,
     images="user",  # (S) a tool message's content is text; a user message takes image_url
 )
+OPENAI_RESPONSES: Final = replace(
+    OPENAI_CHAT,
+    name="openai-responses",
+    title="OpenAI Responses",
+    id_max=64,  # (E) "Invalid 'input[95].call_id': string too long ... maximum length 64", AnswerDotAI/fastllm issue 45
+    images="result",  # (S) FunctionCallOutput.output takes ResponseInputImageContentParam
+)
 
 AZURE_OPENAI: Final = replace(
     OPENAI_CHAT,
