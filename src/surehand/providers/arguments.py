@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Final, cast
 
 import jiter
@@ -25,6 +26,22 @@ def as_object(arguments: dict[str, Any] | str) -> dict[str, Any] | None:
     except (ValueError, TypeError, RecursionError):
         return None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def as_written(value: Any) -> dict[str, Any] | str:
+    """Arguments that came as an object: as text, to be refused, if they are none or hold what JSON cannot say."""
+    if isinstance(value, dict) and _is_finite(value):
+        return cast("dict[str, Any]", value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "" if is_blank(text) else text
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_finite(one) for one in cast("dict[str, Any]", value).values())
+    if isinstance(value, list):
+        return all(_is_finite(one) for one in cast("list[Any]", value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def as_text(value: Any) -> str:

@@ -8,21 +8,19 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, cast
+from typing import Any
 
-from ...call import ToolCall
-from ..arguments import as_text, is_blank
 from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
 from ..json_value import list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
-from ..offering.names import resolve
 from ..offering.offer import Offer
 from ..profile import Profile
 from ..stops import settle
 from .format import Format
+from .openai_call import new_call, read_call, sent_call, sent_function
 from .openai_chat_fold import ChatFold
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
@@ -91,7 +89,7 @@ def _calls_a_tool(message: Any) -> bool:
 def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) -> ModelTurn:
     raw = _cleaned(message)
     written = _functions(raw)
-    calls = tuple(_call(call_id, function, export) for call_id, function in written)
+    calls = tuple(read_call(call_id, function, export) for call_id, function in written)
     refusal = text_of(raw.get("refusal"))
     stop, truncated = settle(word, calls, refused=bool(refusal), broken=broken)
     return ModelTurn(
@@ -128,16 +126,6 @@ def _functions(raw: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [("", object_of(raw["function_call"]))] if "function_call" in raw else []
 
 
-def _call(call_id: str, function: Mapping[str, Any], export: Export) -> ToolCall:
-    name = resolve(text_of(function.get("name")), export.wire_names)
-    written = function.get("arguments")
-    arguments: dict[str, Any] | str = cast("dict[str, Any]", written) if isinstance(written, dict) else text_of(written)
-    if isinstance(arguments, str) and is_blank(arguments):
-        arguments = ""
-    restoration = export.restorations.get(name)
-    return ToolCall(id=call_id, name=name, arguments=restoration.apply(arguments) if restoration else arguments)
-
-
 def _text(content: Any) -> str:
     """Text as such, or as the parts that some servers send."""
     if isinstance(content, str):
@@ -163,12 +151,13 @@ def _exchange(exchange: Exchange, profile: Profile) -> Iterator[dict[str, Any]]:
     if not profile.returns_reasoning:
         raw = {key: value for key, value in raw.items() if key not in _REASONING}
     yield from _spoken(exchange, raw)
-    images = [_image(one) for call in exchange.calls for one in call.media]
+    images = [image_part(one) for call in exchange.calls for one in call.media]
     if images:
         yield {"role": "user", "content": [{"type": "text", "text": "The images of the results above:"}, *images]}
 
 
-def _image(media: Media) -> dict[str, Any]:
+def image_part(media: Media) -> dict[str, Any]:
+    """An image in the content of a user message."""
     data = base64.b64encode(media.data).decode()
     return {"type": "image_url", "image_url": {"url": f"data:{media.media_type};base64,{data}"}}
 
@@ -179,43 +168,21 @@ def _spoken(exchange: Exchange, raw: Mapping[str, Any]) -> Iterator[dict[str, An
         yield from _written_anew(exchange)
     elif "function_call" in raw and functions:
         (call,) = exchange.calls
-        yield {**raw, "function_call": _sent_function(functions[0][1], call)}
+        yield {**raw, "function_call": sent_function(functions[0][1], call)}
         yield {"role": "function", "name": call.name, "content": call.content}
     elif functions:
         pairs = zip(raw["tool_calls"], exchange.calls, strict=True)
-        yield {**raw, "tool_calls": [_sent_call(entry, call) for entry, call in pairs]}
+        yield {**raw, "tool_calls": [sent_call(entry, call) for entry, call in pairs]}
         yield from _results(exchange.calls)
     elif _text(raw.get("content")).strip() or raw.get("refusal") or raw.get("audio"):
         yield dict(raw)
-
-
-def _sent_call(entry: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
-    if "function" not in entry and entry.get("type") != "function":
-        return {**entry, "id": call.id}
-    return {**entry, "id": call.id, "function": _sent_function(object_of(entry.get("function")), call)}
-
-
-def _sent_function(function: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
-    written = function.get("arguments")
-    as_it_was = call.readable and isinstance(written, str) and not is_blank(written)
-    return {**function, "name": call.name, "arguments": written if as_it_was else _arguments(function, call)}
-
-
-def _arguments(function: Mapping[str, Any], call: PairedCall) -> str:
-    """Always the text of one object: servers that render it into a template parse it first."""
-    written = function.get("arguments")
-    return as_text(written if isinstance(written, dict) and call.readable else {})
 
 
 def _written_anew(exchange: Exchange) -> Iterator[dict[str, Any]]:
     """A turn in neutral terms: of another dialect, or without the provider's own message."""
     text = exchange.turn.text or exchange.turn.refusal
     if exchange.calls:
-        calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": as_text(call.arguments)}}
-            for call in exchange.calls
-        ]
-        yield {"role": "assistant", "content": text or None, "tool_calls": calls}
+        yield {"role": "assistant", "content": text or None, "tool_calls": [new_call(call) for call in exchange.calls]}
         yield from _results(exchange.calls)
     elif text.strip():
         yield {"role": "assistant", "content": text}
