@@ -6,8 +6,13 @@ import pytest
 
 from surehand.testing.dialect_contract import DialectContract
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
+from tests.providers.wire_cohere import CohereWire
+from tests.providers.wire_ollama import OllamaWire
+from tests.providers.wire_text import TextWire
+
+WIRES = (OpenAIChatWire(), AnthropicWire(), OllamaWire(), CohereWire(), TextWire())
 
 
-@pytest.mark.parametrize("wire", [OpenAIChatWire(), AnthropicWire()], ids=lambda wire: wire.dialect.profile.name)
+@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.dialect.profile.name)
 class TestDialects(DialectContract):
     """The whole suite."""
