@@ -1,6 +1,8 @@
 """The models behind the official SDKs: one file each. None is imported before its first model is made."""
 
 from .anthropic import AnthropicModel
+from .cohere import CohereModel
+from .ollama import OllamaModel
 from .openai import OpenAIModel
 
-__all__ = ["AnthropicModel", "OpenAIModel"]
+__all__ = ["AnthropicModel", "CohereModel", "OllamaModel", "OpenAIModel"]
