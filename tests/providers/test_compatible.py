@@ -84,6 +84,16 @@ def test_moonshot_takes_names_of_three_characters_and_a_word_on_strict() -> None
     assert all(one["function"]["strict"] is False for one in export.tools)
 
 
+def test_deepseek_beta_is_strict_for_all_tools_or_none() -> None:
+    free = spec_of("tally", {"type": "object", "properties": {"n": {"type": "object", "additionalProperties": True}}})
+    closed = dialect("deepseek-beta").export(READ, strict=True)
+    assert [one["function"]["strict"] for one in closed.tools] == [True]
+    mixed = dialect("deepseek-beta").export(view_of(spec_of("read"), free), strict=True)
+    assert not any(one["function"].get("strict") for one in mixed.tools)
+    assert mixed.verdicts == {"read": "unsupported", "tally": "unsupported"}
+    assert any(note.startswith("read: ") and "tally" in note for note in mixed.notes)
+
+
 @pytest.mark.parametrize("name", ABILITIES)
 def test_C20_reasoning_goes_back_to_its_own_provider_only(name: str) -> None:
     spoken = dialect(name)
