@@ -28,6 +28,8 @@ class StrictRules(msgspec.Struct, frozen=True, kw_only=True):
     """Of the keywords that limit numbers, strings and arrays, those that are accepted."""
     formats: frozenset[str] = STRICT_FORMATS
     keeps_default: bool
+    needs_required: bool = False
+    """Whether every object must have a property that is required."""
     min_items_max: int | None = None
     recursion: bool
     primitive_enums: bool
@@ -63,6 +65,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     id_max: int
     id_length: int | None = None
     """How long each id has to be, where the provider takes only one length."""
+    ids: bool = True
+    """Whether a call has an id on the wire; if not, the ids of its answers are empty, and places pair the results."""
     tools_max: int | None = None
     description_max: int | None = None
     schema: Literal["json-schema", "openapi"] = "json-schema"
@@ -80,6 +84,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     strict_tools_max: int | None = None
     optional_max: int | None = None
     """Optional properties in all strict schemas of a request together."""
+    strict_properties_max: int | None = None
+    """Properties in all strict schemas of a request together."""
     unions_max: int | None = None
     """Properties with several types or alternatives in all strict schemas of a request together."""
     abilities: frozenset[Ability] = ALL_ABILITIES

@@ -20,6 +20,7 @@ class WrittenCall(msgspec.Struct, frozen=True):
     """A call as a model writes it."""
 
     id: str
+    """Left out by a provider whose calls have none: `Profile.ids`."""
     name: str
     arguments: str = "{}"
     """JSON text; a provider that sends objects sends this one."""

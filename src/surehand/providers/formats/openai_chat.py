@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from ..arguments import as_text
-from ..calls import read_call, sent_text
+from ..calls import read_call
 from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
@@ -22,6 +21,7 @@ from ..offering.offer import Offer
 from ..profile import Profile
 from ..stops import settle
 from .format import Format
+from .openai_call import new_call, sent_call, sent_function
 from .openai_chat_fold import ChatFold
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
@@ -154,12 +154,13 @@ def _exchange(exchange: Exchange, profile: Profile) -> Iterator[dict[str, Any]]:
     if not profile.returns_reasoning:
         raw = {key: value for key, value in raw.items() if key not in _REASONING}
     yield from _spoken(exchange, raw)
-    images = [_image(one) for call in exchange.calls for one in call.media]
+    images = [image_part(one) for call in exchange.calls for one in call.media]
     if images:
         yield {"role": "user", "content": [{"type": "text", "text": "The images of the results above:"}, *images]}
 
 
-def _image(media: Media) -> dict[str, Any]:
+def image_part(media: Media) -> dict[str, Any]:
+    """An image in the content of a user message."""
     data = base64.b64encode(media.data).decode()
     return {"type": "image_url", "image_url": {"url": f"data:{media.media_type};base64,{data}"}}
 
@@ -170,35 +171,21 @@ def _spoken(exchange: Exchange, raw: Mapping[str, Any]) -> Iterator[dict[str, An
         yield from _written_anew(exchange)
     elif "function_call" in raw and functions:
         (call,) = exchange.calls
-        yield {**raw, "function_call": _sent_function(functions[0][1], call)}
+        yield {**raw, "function_call": sent_function(functions[0][1], call)}
         yield {"role": "function", "name": call.name, "content": call.content}
     elif functions:
         pairs = zip(raw["tool_calls"], exchange.calls, strict=True)
-        yield {**raw, "tool_calls": [_sent_call(entry, call) for entry, call in pairs]}
+        yield {**raw, "tool_calls": [sent_call(entry, call) for entry, call in pairs]}
         yield from _results(exchange.calls)
     elif _text(raw.get("content")).strip() or raw.get("refusal") or raw.get("audio"):
         yield dict(raw)
-
-
-def _sent_call(entry: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
-    if "function" not in entry and entry.get("type") != "function":
-        return {**entry, "id": call.id}
-    return {**entry, "id": call.id, "function": _sent_function(object_of(entry.get("function")), call)}
-
-
-def _sent_function(function: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
-    return {**function, "name": call.name, "arguments": sent_text(function.get("arguments"), call)}
 
 
 def _written_anew(exchange: Exchange) -> Iterator[dict[str, Any]]:
     """A turn in neutral terms: of another dialect, or without the provider's own message."""
     text = exchange.turn.text or exchange.turn.refusal
     if exchange.calls:
-        calls = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": as_text(call.arguments)}}
-            for call in exchange.calls
-        ]
-        yield {"role": "assistant", "content": text or None, "tool_calls": calls}
+        yield {"role": "assistant", "content": text or None, "tool_calls": [new_call(call) for call in exchange.calls]}
         yield from _results(exchange.calls)
     elif text.strip():
         yield {"role": "assistant", "content": text}

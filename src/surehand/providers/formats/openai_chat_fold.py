@@ -85,7 +85,7 @@ class _Call:
         rest = {key: value for key, value in piece.items() if key not in ("index", "function", "id")}
         if piece.get("id"):
             rest["id"] = piece["id"]
-        _merge(self.written, {**rest, "function": function})
+        merge(self.written, {**rest, "function": function})
 
 
 class _Choice:
@@ -103,7 +103,7 @@ class _Choice:
         delta = dict(object_of(written.get("delta")))
         pieces = list_of_objects(delta.pop("tool_calls", None))
         text = text_of(delta.get("content"))
-        _merge(self.message, delta)
+        merge(self.message, delta)
         for piece in pieces:
             self._call_of(piece).add(piece)
         self.word = text_of(written.get("finish_reason")) or self.word
@@ -149,7 +149,7 @@ def _starts_another(call: _Call, piece: Mapping[str, Any]) -> bool:
     return bool(text_of(function.get("name")) and function.get("arguments")) and call.finished
 
 
-def _merge(into: dict[str, Any], piece: Mapping[str, Any]) -> None:
+def merge(into: dict[str, Any], piece: Mapping[str, Any]) -> None:
     """Adds a piece of an object: texts and lists grow, objects merge, anything else is replaced.
 
     Unknown fields too, such as `reasoning_content`: a provider may want them back.
@@ -163,6 +163,6 @@ def _merge(into: dict[str, Any], piece: Mapping[str, Any]) -> None:
         elif isinstance(before, list) and isinstance(value, list):
             into[key] = [*cast("list[Any]", before), *deepcopy(cast("list[Any]", value))]
         elif isinstance(before, dict) and isinstance(value, dict):
-            _merge(cast("dict[str, Any]", before), cast("dict[str, Any]", value))
+            merge(cast("dict[str, Any]", before), cast("dict[str, Any]", value))
         else:
             into[key] = deepcopy(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -57,18 +57,28 @@ class Exporter:
         with self._lock:
             found = self._kept.get(key)
         if found is None:
-            found = _Export(self._profile, view, strict).build(self._render, self._wrap)
+            found = self._built(view, strict)
             with self._lock:
                 if len(self._kept) >= _CACHED:
                     del self._kept[next(iter(self._kept))]
                 self._kept[key] = found
         return found
 
+    def _built(self, view: ToolView, strict: bool) -> Export:
+        """An export. Where strict mode holds for all tools or none, one that cannot have it decides for all."""
+        work = _Export(self._profile, view, strict)
+        found = work.build(self._render, self._wrap)
+        if self._profile.strict_by_tool or not work.reasons:
+            return found
+        return _Export(self._profile, view, strict, ruled_out=work.reasons).build(self._render, self._wrap)
+
 
 class _Export:
     """The work on one export. What a request may hold of something is given to the first tools that want it."""
 
-    def __init__(self, profile: Profile, view: ToolView, strict: bool) -> None:
+    def __init__(
+        self, profile: Profile, view: ToolView, strict: bool, ruled_out: Mapping[str, str] | None = None
+    ) -> None:
         most = profile.tools_max
         if most is not None and len(view.tools) > most:
             raise ConfigError(
@@ -81,7 +91,11 @@ class _Export:
         self.notes: list[str] = []
         self.verdicts: dict[str, Verdict] = {}
         self.restorations: dict[str, Restoration] = {}
-        self.used = {"strict tools": 0, "optional properties": 0, "alternatives": 0}
+        self.ruled_out = ruled_out or {}
+        """Tools that cannot be strict and why, where therefore no tool can."""
+        self.reasons: dict[str, str] = {}
+        """Why tools are sent without strict."""
+        self.used = {"strict tools": 0, "properties": 0, "optional properties": 0, "alternatives": 0}
 
     def build(self, render: Render, wrap: Wrap) -> Export:
         profile = self.profile
@@ -149,19 +163,29 @@ class _Export:
         rules = self.profile.strict
         strict = _NO_STRICT if rules is None else to_strict(parameters, rules)
         lost = [*said, *strict.losses]
-        reason = "" if strict.schema is None else self.exceeded(strict)
-        if strict.schema is None or reason:
+        reason = self.forbidden(name) or (strict.losses[0] if strict.schema is None else self.exceeded(strict))
+        if reason:
             self.verdicts[name] = "unsupported"
-            said[:] = [f"unsupported, sent without strict: {reason or strict.losses[0]}", *said]
+            self.reasons[name] = reason
+            said[:] = [f"unsupported, sent without strict: {reason}", *said]
             return None
         self.verdicts[name] = "lossy" if lost else "lossless"
         said[:] = [f"lossy: {'; '.join(lost)}"] if lost else []
         return strict.schema
 
+    def forbidden(self, name: str) -> str:
+        """Why a tool may not be strict whatever its schema is."""
+        if not self.ruled_out or name in self.ruled_out:
+            return self.ruled_out.get(name, "")
+        others = sorted(self.ruled_out)
+        rest = f" and {len(others) - 1} more" if len(others) > 1 else ""
+        return f"the provider takes all tools strict or none, and {others[0]}{rest} cannot be"
+
     def exceeded(self, strict: StrictSchema) -> str:
         """Which limit of a request a tool would exceed; if none, it is counted."""
         limits = (
             ("strict tools", 1, self.profile.strict_tools_max),
+            ("properties", strict.properties, self.profile.strict_properties_max),
             ("optional properties", strict.optional, self.profile.optional_max),
             ("alternatives", strict.unions, self.profile.unions_max),
         )

@@ -52,6 +52,7 @@ class StrictSchema(msgspec.Struct, frozen=True, kw_only=True):
     """`None` if it is not supported."""
     losses: tuple[str, ...] = ()
     """What it no longer says, each with its place; or the one reason why it is not supported."""
+    properties: int = 0
     optional: int = 0
     """Properties that are not required."""
     unions: int = 0
@@ -86,6 +87,7 @@ def to_strict(schema: Schema, rules: StrictRules) -> StrictSchema:
     return StrictSchema(
         schema=strict,
         losses=tuple(dict.fromkeys(walker.losses)),
+        properties=sum(len(node.get("properties", {})) for node in nodes),
         optional=sum(len(node.get("properties", {})) - len(node.get("required", [])) for node in nodes),
         unions=sum("anyOf" in node or isinstance(node.get("type"), list) for node in nodes),
     )
@@ -248,6 +250,8 @@ class _Walker:
                 self.make_nullable(strict["properties"], name, sub, below)
         if self.rules.all_required:
             strict["required"] = list(properties)
+        if self.rules.needs_required and not strict["required"]:
+            self.refuse("an object without a required property", path)
         return strict
 
     def check_closing(self, schema: Schema, properties: Mapping[str, Any], path: tuple[str, ...]) -> None:
