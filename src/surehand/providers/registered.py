@@ -12,22 +12,38 @@ from msgspec.structs import replace
 from ..errors import ConfigError
 from .dialect import Dialect
 from .formats.anthropic import Anthropic
+from .formats.cohere import Cohere
+from .formats.ollama import Ollama
 from .formats.openai_chat import OpenAIChat
 from .formats.openai_responses import OpenAIResponses
+from .formats.text import Text
 from .profile import Profile
 from .profiles.anthropic import ANTHROPIC
+from .profiles.cohere import COHERE
 from .profiles.compatible import COMPATIBLE
+from .profiles.ollama import OLLAMA
 from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT, OPENAI_RESPONSES
+from .profiles.text import TEXT
 
 Make = Callable[[Profile], Dialect]
 FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
-    {"openai-chat": OpenAIChat, "openai-responses": OpenAIResponses, "anthropic": Anthropic}
+    {
+        "openai-chat": OpenAIChat,
+        "openai-responses": OpenAIResponses,
+        "anthropic": Anthropic,
+        "ollama": Ollama,
+        "cohere": Cohere,
+        "text": Text,
+    }
 )
 """The wire formats."""
 _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
     ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, *COMPATIBLE)),
     ("openai-responses", (OPENAI_RESPONSES,)),
     ("anthropic", (ANTHROPIC,)),
+    ("ollama", (OLLAMA,)),
+    ("cohere", (COHERE,)),
+    ("text", (TEXT,)),
 )
 """Each format, and those who speak it."""
 _lock = threading.Lock()

@@ -32,6 +32,13 @@ _WORDS: Final[dict[str, Stop]] = {
     "tool_use": "tool_calls",
     "pause_turn": "pause",
     "refusal": "refusal",
+    # (S) cohere: ChatFinishReason
+    "COMPLETE": "stop",
+    "STOP_SEQUENCE": "stop",
+    "MAX_TOKENS": "length",
+    "TOOL_CALL": "tool_calls",
+    "ERROR": "length",
+    "TIMEOUT": "resources",
 }
 _BAD: Final[frozenset[Stop]] = frozenset({"length", "content_filter", "refusal", "resources"})
 _CUT: Final[frozenset[Stop]] = frozenset({"length", "resources"})
