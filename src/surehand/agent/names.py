@@ -7,7 +7,7 @@ from typing import Final
 
 from ..errors import ConfigError
 from ..providers import PROVIDERS, speaks
-from .clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
+from .clients import AnthropicModel, CohereModel, OllamaModel, OpenAIModel, OpenAIResponsesModel
 from .model import Model
 from .script import ScriptedModel
 
@@ -15,9 +15,20 @@ _KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
     "openai": OpenAIModel,
     "openai-responses": OpenAIResponsesModel,
     "anthropic": AnthropicModel,
+    "ollama": OllamaModel,
+    "cohere": CohereModel,
+    "text": lambda name: OpenAIModel(name, provider="text"),
     "script": lambda name: ScriptedModel.from_file(name, catch_up=True),
 }
-FORMS = ("openai:NAME", "openai-responses:NAME", "anthropic:NAME", "script:FILE")
+FORMS = (
+    "openai:NAME",
+    "openai-responses:NAME",
+    "anthropic:NAME",
+    "ollama:NAME",
+    "cohere:NAME",
+    "text:NAME",
+    "script:FILE",
+)
 """How a model is written; besides, `PROVIDER:NAME` for each provider that speaks one of OpenAI's interfaces."""
 _OF_PROVIDERS: Final = (OpenAIModel, OpenAIResponsesModel)
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 _NO_KEY = "nothing says which effect"
 """How the refusal of a call without a key goes."""
-_PROVIDERS = {"openai-chat": "openai", "anthropic": "anthropic"}
+_PROVIDERS = {
+    "openai-chat": "openai",
+    **{one: one for one in ("anthropic", "ollama", "cohere", "text")},
+}
 """Dialect of a stored run -> what `--model` says before a name."""
 
 

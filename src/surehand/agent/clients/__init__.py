@@ -1,7 +1,9 @@
 """The models behind the official SDKs: one file each. None is imported before its first model is made."""
 
 from .anthropic import AnthropicModel
+from .cohere import CohereModel
+from .ollama import OllamaModel
 from .openai import OpenAIModel
 from .openai_responses import OpenAIResponsesModel
 
-__all__ = ["AnthropicModel", "OpenAIModel", "OpenAIResponsesModel"]
+__all__ = ["AnthropicModel", "CohereModel", "OllamaModel", "OpenAIModel", "OpenAIResponsesModel"]

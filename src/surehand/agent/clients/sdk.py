@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from types import TracebackType
@@ -26,7 +27,7 @@ _LASTING = _SPENT | {
     "request_too_large",
 }
 """What asking again will not change, where a stream says it and no status does."""
-_UNREACHED = frozenset({"APIConnectionError", "RetryableError", "TransportError"})
+_UNREACHED = frozenset({"APIConnectionError", "ConnectionError", "RetryableError", "TransportError"})
 """Classes of the SDKs and of their HTTP library for connections that failed or took too long."""
 
 
@@ -49,6 +50,8 @@ class SdkModel:
     """The SDK, which is also the name of the extra that installs it."""
     resource: str
     """What of a client the model needs."""
+    opens_late: bool = False
+    """Whether the SDK sends the request of a stream only when the first event is asked for."""
     reserved: frozenset[str] = frozenset({"model", "messages", "tools", "system", "stream"})
     """What options may not set."""
 
@@ -120,9 +123,12 @@ class SdkModel:
 
     def _check(self, client: Any) -> None:
         """Refuses what is no client of the SDK."""
-        if not (hasattr(client, "with_options") and hasattr(client, self.resource)):
+        if not self._fits(client):
             kind = f"{client.__class__.__module__.partition('.')[0]}.{client.__class__.__name__}"
             raise ConfigError(f"{type(self).__name__} needs a client of the package {self.package}, not {kind}")
+
+    def _fits(self, client: Any) -> bool:
+        return hasattr(client, "with_options") and hasattr(client, self.resource)
 
     def _is_async(self, client: Any) -> bool:
         return hasattr(client, "__aenter__")
@@ -156,21 +162,25 @@ class SdkModel:
         """What the SDK answers. A failure of its own is raised without what it holds: headers, and so the key."""
         try:
             return await sending
+        except json.JSONDecodeError as error:
+            problem: Exception = self._failure(error)
         except (TypeError, ValueError) as error:
-            problem: Exception = ConfigError(f"{self.package} cannot send this request: {self._safe(str(error))}")
+            problem = ConfigError(f"{self.package} cannot send this request: {self._safe(str(error))}")
         except Exception as error:
             problem = self._failure(error)
         raise problem
 
     async def _events(self, opened: Any) -> AsyncGenerator[dict[str, Any]]:
+        began = not self.opens_late
         try:
             async for event in opened:
+                began = True
                 yield self._object(event)
             return
         except ModelFailure as error:
             problem = error
         except Exception as error:
-            problem = self._failure(error, began=True)
+            problem = self._failure(error, began=began)
         raise problem
 
     def _object(self, answer: Any) -> dict[str, Any]:
@@ -188,10 +198,14 @@ class SdkModel:
             retryable=False,
         )
 
+    def _body(self, error: Exception) -> Any:
+        """What the provider answered, as the SDK's exception holds it."""
+        return getattr(error, "body", None)
+
     def _failure(self, error: Exception, *, began: bool = False) -> ModelFailure:
         """What went wrong in words of our own, and whether asking again may help."""
-        status = getattr(error, "status_code", 0)
-        inner = _inner(getattr(error, "body", None))
+        status = getattr(error, "status_code", None) or 0
+        inner = _inner(self._body(error))
         word = next((inner[key] for key in ("code", "type") if isinstance(inner.get(key), str)), "")
         detail = "" if status in _PRIVATE else str(inner.get("message") or "")
         if status >= 400:

@@ -102,7 +102,7 @@ def _exchange(exchange: Exchange, provider: str) -> Iterator[dict[str, Any]]:
     entries = list_of_objects(raw.get("tool_calls"))
     if not raw or len(entries) != len(exchange.calls):
         raw = {"role": "assistant", "content": turn.text or turn.refusal}
-        entries = [{"id": call.id, "function": {}} for call in exchange.calls]
+        entries = [{"id": call.id} for call in exchange.calls]
     if exchange.calls:
         sent = [_sent(entry, call) for entry, call in zip(entries, exchange.calls, strict=True)]
         yield {**raw, "tool_calls": sent}

@@ -64,7 +64,8 @@ class Text(Format):
 
     def decode(self, response: Mapping[str, Any], export: Export) -> ModelTurn:
         """The first choice."""
-        choice = next(iter(list_of_objects(response.get("choices"))), {})
+        choices = list_of_objects(response.get("choices"))
+        choice = choices[0] if choices else {}
         word = text_of(choice.get("finish_reason"))
         return _turn(choice.get("message"), word, response.get("usage"), export, broken=False)
 

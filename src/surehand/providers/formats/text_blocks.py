@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import msgspec
 
@@ -142,9 +142,11 @@ def read_block(block: Block) -> tuple[str, dict[str, Any] | str]:
     name, arguments = parsed.get("name"), parsed.get("arguments")
     if not isinstance(name, str):
         return "", block.text
-    alone = block.closed and block.lines[0].rstrip() == OPENING
-    if alone and not parsed.keys() - {"name", "arguments"} and isinstance(arguments, dict | str | None):
-        return name, "" if arguments is None else arguments
+    alone = block.closed and block.lines[0].rstrip() == OPENING and not parsed.keys() - {"name", "arguments"}
+    if alone and isinstance(arguments, dict):
+        return name, cast("dict[str, Any]", arguments)
+    if alone and (arguments is None or isinstance(arguments, str)):
+        return name, arguments or ""
     return name, block.text
 
 
