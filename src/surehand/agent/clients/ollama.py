@@ -65,8 +65,8 @@ class OllamaModel(SdkModel):
         return [key] if key else []
 
     def _body(self, error: Exception) -> Any:
-        said = getattr(error, "error", None)
-        return {"message": said} if said else None
+        said: Any = getattr(error, "error", None)  # a text; an object by servers that say it as OpenAI does
+        return {"message": said} if isinstance(said, str) else said
 
     async def _create(self, request: Mapping[str, Any], *, stream: bool) -> Any:
         ask = partial(self._client._request, dict, "POST", "/api/chat")
