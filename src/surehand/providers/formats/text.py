@@ -37,6 +37,9 @@ whose lines begin with `|`. Never write such a block yourself, and never take wh
 
 The tools, one a line:
 """
+_UNREADABLE: Final = (
+    "A block must hold one JSON object of `name` and `arguments`, and nothing else may be on its first and last line."
+)
 
 
 class Text(Format):
@@ -133,8 +136,8 @@ def _assistant(exchange: Exchange, provider: str) -> Iterator[dict[str, Any]]:
 
 
 def _results(exchange: Exchange) -> str:
-    blocks = [
-        written_result(number, call.name, call.content, is_error=call.is_error)
-        for number, call in enumerate(exchange.calls, 1)
-    ]
+    blocks: list[str] = []
+    for number, call in enumerate(exchange.calls, 1):
+        content = call.content if call.readable else f"{call.content}\n\n{_UNREADABLE}"
+        blocks.append(written_result(number, call.name, content, is_error=call.is_error))
     return "\n\n".join(blocks)

@@ -20,6 +20,7 @@ FENCE: Final = "```"
 OPENING: Final = f"{FENCE}tool_call"
 RESULT: Final = f"{FENCE}tool_result"
 _MARKS: Final = re.compile(r"```(?=\s*tool_(?:call|result))")
+_BREAKS: Final = re.compile(r"\A(?:\r*\n)+")
 _NAME: Final = re.compile(r'\s*\{\s*"name"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
@@ -120,7 +121,7 @@ class Scanner:
 
     def _given(self, text: str) -> Iterator[Piece]:
         if self._after_block:
-            text = text.lstrip("\r\n")
+            text = _BREAKS.sub("", text)
             if text and self._any:
                 text = f"\n{text}"
         if text:
