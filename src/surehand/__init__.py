@@ -89,8 +89,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "agent": (
-        "AnthropicModel", "Bounds", "CohereModel", "ModelFailure", "OllamaModel", "OpenAIModel",
-        "OpenAIResponsesModel", "RunEvent", "parse_model", "run",
+        "AnthropicModel", "Bounds", "CohereModel", "ModelFailure", "OllamaModel", "OpenAIModel", "OpenAIResponsesModel",
+        "RunEvent", "parse_model", "run",
     ),
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult", "Tools"),

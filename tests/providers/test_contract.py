@@ -11,7 +11,7 @@ from tests.providers.wire_ollama import OllamaWire
 from tests.providers.wire_openai_responses import OpenAIResponsesWire
 from tests.providers.wire_text import TextWire
 
-WIRES = (OpenAIChatWire(), OpenAIResponsesWire(), AnthropicWire(), OllamaWire(), CohereWire(), TextWire())
+WIRES = [OpenAIChatWire(), OpenAIResponsesWire(), AnthropicWire(), OllamaWire(), CohereWire(), TextWire()]
 
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.dialect.profile.name)

@@ -21,8 +21,14 @@ _KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
     "script": lambda name: ScriptedModel.from_file(name, catch_up=True),
 }
 FORMS = (
-    "openai:NAME", "openai-responses:NAME", "anthropic:NAME", "ollama:NAME", "cohere:NAME", "text:NAME", "script:FILE",
-)  # fmt: skip
+    "openai:NAME",
+    "openai-responses:NAME",
+    "anthropic:NAME",
+    "ollama:NAME",
+    "cohere:NAME",
+    "text:NAME",
+    "script:FILE",
+)
 """How a model is written; besides, `PROVIDER:NAME` for each provider that speaks one of OpenAI's interfaces."""
 _OF_PROVIDERS: Final = (OpenAIModel, OpenAIResponsesModel)
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from ...call import ToolCall
 from ..calls import read_call
 from ..choice import AUTO, Choice, check
 from ..dialect import Fold
@@ -59,8 +58,12 @@ class Ollama(Format):
 
 def _turn(message: Any, end: Mapping[str, Any], export: Export, *, broken: bool) -> ModelTurn:
     raw = _cleaned(message)
-    functions = [object_of(call.get("function")) for call in list_of_objects(raw.get("tool_calls"))]
-    calls = tuple(_call(call, export) for call in list_of_objects(raw.get("tool_calls")))
+    entries = list_of_objects(raw.get("tool_calls"))
+    functions = [object_of(entry.get("function")) for entry in entries]
+    calls = tuple(
+        read_call(entry.get("id"), function.get("name"), function.get("arguments"), export)
+        for entry, function in zip(entries, functions, strict=True)
+    )
     word = text_of(end.get("done_reason")) or (
         "stop" if end.get("done") is True else ""
     )  # older servers give no reason
@@ -87,11 +90,6 @@ def _cleaned(message: Any) -> dict[str, Any]:
     given = deepcopy(object_of(message))
     raw = {key: value for key, value in given.items() if value is not None and value != []}
     return {**raw, "role": "assistant", "content": text_of(raw.get("content"))}
-
-
-def _call(entry: Mapping[str, Any], export: Export) -> ToolCall:
-    function = object_of(entry.get("function"))
-    return read_call(entry.get("id"), function.get("name"), function.get("arguments"), export)
 
 
 # -- request ---------------------------------------------------------------------------------------

@@ -25,8 +25,5 @@ def sent_function(function: Mapping[str, Any], call: PairedCall) -> dict[str, An
 
 def new_call(call: PairedCall) -> dict[str, Any]:
     """A call in neutral terms."""
-    return {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": as_text(call.arguments)},
-    }
+    function = {"name": call.name, "arguments": as_text(call.arguments)}
+    return {"id": call.id, "type": "function", "function": function}

@@ -11,13 +11,13 @@ from typing import Any, Final
 
 from ...call import ToolCall
 from ..arguments import as_text
+from ..calls import read_call
 from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, whole
 from ..json_value import list_of_objects, object_of, text_of, whole_number
 from ..message import Message, ModelTurn, SystemMessage, Usage, UserMessage
-from ..offering.names import resolve
 from ..offering.offer import Offer
 from ..stops import settle
 from .format import Format
@@ -109,10 +109,8 @@ def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) 
 
 
 def _call(block: Block, export: Export) -> ToolCall:
-    written, arguments = read_block(block)
-    name = resolve(written, export.wire_names)
-    restoration = export.restorations.get(name)
-    return ToolCall(id="", name=name, arguments=restoration.apply(arguments) if restoration else arguments)
+    name, arguments = read_block(block)
+    return read_call("", name, arguments, export)
 
 
 def _append(messages: list[dict[str, Any]], role: str, text: str) -> None:
