@@ -6,9 +6,10 @@ import pytest
 
 from surehand.testing.dialect_contract import DialectContract
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
+from tests.providers.wire_mistral import MistralWire
 from tests.providers.wire_openai_responses import OpenAIResponsesWire
 
-WIRES = [OpenAIChatWire(), OpenAIResponsesWire(), AnthropicWire()]
+WIRES = [OpenAIChatWire(), OpenAIResponsesWire(), AnthropicWire(), MistralWire()]
 
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.dialect.profile.name)

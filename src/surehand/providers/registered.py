@@ -17,6 +17,7 @@ from .formats.openai_responses import OpenAIResponses
 from .profile import Profile
 from .profiles.anthropic import ANTHROPIC
 from .profiles.compatible import COMPATIBLE
+from .profiles.mistral import MISTRAL
 from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT, OPENAI_RESPONSES
 
 Make = Callable[[Profile], Dialect]
@@ -25,7 +26,7 @@ FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
 )
 """The wire formats."""
 _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
-    ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, *COMPATIBLE)),
+    ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, MISTRAL, *COMPATIBLE)),
     ("openai-responses", (OPENAI_RESPONSES,)),
     ("anthropic", (ANTHROPIC,)),
 )

@@ -24,6 +24,8 @@ _WORDS: Final[dict[str, Stop]] = {
     # (D) Zhipu, Chat completion
     "sensitive": "content_filter",
     "network_error": "length",
+    # (S) mistralai: ChatCompletionChoice.finish_reason
+    "model_length": "length",
     # (S) anthropic: StopReason
     "end_turn": "stop",
     "stop_sequence": "stop",
