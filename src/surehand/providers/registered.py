@@ -12,23 +12,26 @@ from msgspec.structs import replace
 from ..errors import ConfigError
 from .dialect import Dialect
 from .formats.anthropic import Anthropic
+from .formats.bedrock import Bedrock
 from .formats.openai_chat import OpenAIChat
 from .formats.openai_responses import OpenAIResponses
 from .profile import Profile
 from .profiles.anthropic import ANTHROPIC
+from .profiles.bedrock import BEDROCK
 from .profiles.compatible import COMPATIBLE
 from .profiles.mistral import MISTRAL
 from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT, OPENAI_RESPONSES
 
 Make = Callable[[Profile], Dialect]
 FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
-    {"openai-chat": OpenAIChat, "openai-responses": OpenAIResponses, "anthropic": Anthropic}
+    {"openai-chat": OpenAIChat, "openai-responses": OpenAIResponses, "anthropic": Anthropic, "bedrock": Bedrock}
 )
 """The wire formats."""
 _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
     ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, MISTRAL, *COMPATIBLE)),
     ("openai-responses", (OPENAI_RESPONSES,)),
     ("anthropic", (ANTHROPIC,)),
+    ("bedrock", (BEDROCK,)),
 )
 """Each format, and those who speak it."""
 _lock = threading.Lock()

@@ -34,6 +34,11 @@ _WORDS: Final[dict[str, Stop]] = {
     "tool_use": "tool_calls",
     "pause_turn": "pause",
     "refusal": "refusal",
+    # (S) botocore: StopReason of bedrock-runtime. What is malformed is kept as far as it came, like what was cut.
+    "guardrail_intervened": "content_filter",
+    "content_filtered": "content_filter",
+    "malformed_model_output": "length",
+    "malformed_tool_use": "length",
 }
 _BAD: Final[frozenset[Stop]] = frozenset({"length", "content_filter", "refusal", "resources"})
 _CUT: Final[frozenset[Stop]] = frozenset({"length", "resources"})
