@@ -1,7 +1,7 @@
 """The run: model -> calls -> results -> model, until it stops. Knows the loop and model clients; no wire format."""
 
 from .bounds import Bounds, Reason
-from .clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
+from .clients import AnthropicModel, BedrockModel, MistralModel, OpenAIModel, OpenAIResponsesModel
 from .events import RunEvent, RunEventKind
 from .model import Model, ModelFailure
 from .names import parse_model
@@ -9,7 +9,9 @@ from .run import run
 
 __all__ = [
     "AnthropicModel",
+    "BedrockModel",
     "Bounds",
+    "MistralModel",
     "Model",
     "ModelFailure",
     "OpenAIModel",

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..errors import ConfigError
 from ..providers import PROVIDERS, speaks
-from .clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
+from .clients import AnthropicModel, BedrockModel, MistralModel, OpenAIModel, OpenAIResponsesModel
 from .model import Model
 from .script import ScriptedModel
 
@@ -15,9 +15,11 @@ _KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
     "openai": OpenAIModel,
     "openai-responses": OpenAIResponsesModel,
     "anthropic": AnthropicModel,
+    "bedrock": BedrockModel,
+    "mistral": MistralModel,
     "script": lambda name: ScriptedModel.from_file(name, catch_up=True),
 }
-FORMS = ("openai:NAME", "openai-responses:NAME", "anthropic:NAME", "script:FILE")
+FORMS = ("openai:NAME", "openai-responses:NAME", "anthropic:NAME", "bedrock:NAME", "mistral:NAME", "script:FILE")
 """How a model is written; besides, `PROVIDER:NAME` for each provider that speaks one of OpenAI's interfaces."""
 _OF_PROVIDERS: Final = (OpenAIModel, OpenAIResponsesModel)
 

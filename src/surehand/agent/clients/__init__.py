@@ -1,7 +1,9 @@
 """The models behind the official SDKs: one file each. None is imported before its first model is made."""
 
 from .anthropic import AnthropicModel
+from .bedrock import BedrockModel
+from .mistral import MistralModel
 from .openai import OpenAIModel
 from .openai_responses import OpenAIResponsesModel
 
-__all__ = ["AnthropicModel", "OpenAIModel", "OpenAIResponsesModel"]
+__all__ = ["AnthropicModel", "BedrockModel", "MistralModel", "OpenAIModel", "OpenAIResponsesModel"]

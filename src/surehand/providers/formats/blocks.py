@@ -16,7 +16,7 @@ class Finish(Protocol):
     """Makes the turn of a whole message, the same for a streamed one and one that came whole."""
 
     def __call__(
-        self, message: Mapping[str, Any], texts: Mapping[int, str], export: Export, *, broken: bool
+        self, message: Mapping[str, Any], texts: Mapping[int, str], export: Export, /, *, broken: bool
     ) -> ModelTurn:
         """Args: the message, the inputs that are not one JSON object, the export, whether the stream broke off."""
         ...
