@@ -77,9 +77,11 @@ class Bedrock(Format):
         return ConverseFold(export, _turn)
 
     def _render(self, offer: Offer) -> dict[str, Any]:
-        spec: dict[str, Any] = {"name": offer.name, "inputSchema": {"json": offer.parameters}}
-        if offer.description:
-            spec["description"] = offer.description
+        spec: dict[str, Any] = {
+            "name": offer.name,
+            "description": offer.description,
+            "inputSchema": {"json": offer.parameters},
+        }
         if offer.strict is not None:
             spec["strict"] = offer.strict
         return {"toolSpec": spec}
