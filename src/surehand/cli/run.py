@@ -66,7 +66,8 @@ def start(
         typer.Option(
             "--model",
             metavar="MODEL",
-            help="Required: openai:NAME, openai-responses:NAME, anthropic:NAME, or script:FILE.",
+            help="Required: openai:NAME, openai-responses:NAME, anthropic:NAME, bedrock:NAME, mistral:NAME, "
+            "or script:FILE.",
         ),
     ] = None,
     run_id: Annotated[
