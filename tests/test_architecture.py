@@ -29,7 +29,7 @@ LIBRARIES: Mapping[str, frozenset[str]] = {
     library: frozenset(rooms)
     for libraries, rooms in {
         "alembic apsw psycopg psycopg_pool sqlalchemy": ["storage"],
-        "anthropic openai": ["agent"],
+        "anthropic boto3 botocore mistralai openai": ["agent"],
         "cedarpy": ["policy"],
         "pydantic": ["spec"],
         "rich typer": ["cli"],
@@ -43,9 +43,12 @@ LAZY = {
     "alembic",
     "anthropic",
     "apsw",
+    "boto3",
+    "botocore",
     "cedarpy",
     "fastapi",
     "mcp",
+    "mistralai",
     "openai",
     "psycopg",
     "rich",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import surehand as sh
 from surehand.policy import Policies, read_policies
 from surehand.policy.sources import builtin_source
+from surehand.providers import registered
 from surehand.registry import Catalog
 from surehand.spec.fields import ToolFields
 
@@ -32,7 +34,18 @@ async def run(code: str, names: dict[str, Any]) -> None:
         await result
 
 
+@pytest.fixture
+def same_providers() -> Iterator[None]:
+    """What a page registers is gone after it: other tests go by the providers that there are."""
+    known: dict[str, Any] = registered._known  # pyright: ignore[reportPrivateUsage]
+    before = dict(known)
+    yield
+    known.clear()
+    known.update(before)
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+@pytest.mark.usefixtures("same_providers")
 async def test_the_code_of_a_page_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

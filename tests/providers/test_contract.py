@@ -6,12 +6,23 @@ import pytest
 
 from surehand.testing.dialect_contract import DialectContract
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
+from tests.providers.wire_bedrock import BedrockWire
 from tests.providers.wire_cohere import CohereWire
+from tests.providers.wire_mistral import MistralWire
 from tests.providers.wire_ollama import OllamaWire
 from tests.providers.wire_openai_responses import OpenAIResponsesWire
 from tests.providers.wire_text import TextWire
 
-WIRES = [OpenAIChatWire(), OpenAIResponsesWire(), AnthropicWire(), OllamaWire(), CohereWire(), TextWire()]
+WIRES = [
+    OpenAIChatWire(),
+    AnthropicWire(),
+    BedrockWire(),
+    CohereWire(),
+    MistralWire(),
+    OllamaWire(),
+    OpenAIResponsesWire(),
+    TextWire(),
+]
 
 
 @pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.dialect.profile.name)

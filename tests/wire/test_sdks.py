@@ -72,10 +72,22 @@ async def test_two_calls_at_once_and_then_text(
     stream: bool,
     strict: bool,
 ) -> None:
-    model = make_model()
+    await two_calls(make_model(), view, aimock.journal, request.node.name, streams=(stream, stream), strict=strict)
+
+
+async def two_calls(
+    model: Model,
+    view: sh.ToolView,
+    journal: Callable[[str], list[dict[str, Any]]],
+    test: str,
+    *,
+    streams: tuple[bool, bool],
+    strict: bool,
+) -> None:
+    """The conversation; `streams` says for each of its two answers whether it is streamed."""
     export = dialect(model.dialect).export(view, strict=strict)
     messages: list[Message] = [UserMessage(content="please pay bob")]
-    turn = await ask(model, messages, export, stream=stream)
+    turn = await ask(model, messages, export, stream=streams[0])
     assert turn.text == "I look the order up and pay."
     assert [(call.id, call.name, parse_arguments(call.arguments)) for call in turn.calls] == [
         ("call_look", "find_order", {"order_id": "A1", "note": "für Bob"}),
@@ -85,9 +97,9 @@ async def test_two_calls_at_once_and_then_text(
     assert turn.usage == Usage(input_tokens=40, output_tokens=12)
     results = [CallResult(tool_call_id=call.id, content=f"done {call.name}") for call in turn.calls]
     messages += [turn, ResultMessage(results=tuple(results))]
-    turn = await ask(model, messages, export, stream=stream)
+    turn = await ask(model, messages, export, stream=streams[1])
     assert (turn.text, turn.calls, turn.stop) == ("Order A1 is found, and Bob is paid.", (), "stop")
-    first, second = aimock.journal(request.node.name)
+    first, second = journal(test)
     assert {tool["function"]["name"] for tool in first["body"]["tools"]} == {"find_order", "pay"}
     assert [said["content"] for said in second["body"]["messages"] if said["role"] == "tool"] == [
         "done find_order",

@@ -1,7 +1,15 @@
 """The run: model -> calls -> results -> model, until it stops. Knows the loop and model clients; no wire format."""
 
 from .bounds import Bounds, Reason
-from .clients import AnthropicModel, CohereModel, OllamaModel, OpenAIModel, OpenAIResponsesModel
+from .clients import (
+    AnthropicModel,
+    BedrockModel,
+    CohereModel,
+    MistralModel,
+    OllamaModel,
+    OpenAIModel,
+    OpenAIResponsesModel,
+)
 from .events import RunEvent, RunEventKind
 from .model import Model, ModelFailure
 from .names import parse_model
@@ -9,8 +17,10 @@ from .run import run
 
 __all__ = [
     "AnthropicModel",
+    "BedrockModel",
     "Bounds",
     "CohereModel",
+    "MistralModel",
     "Model",
     "ModelFailure",
     "OllamaModel",

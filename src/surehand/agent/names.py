@@ -7,7 +7,15 @@ from typing import Final
 
 from ..errors import ConfigError
 from ..providers import PROVIDERS, speaks
-from .clients import AnthropicModel, CohereModel, OllamaModel, OpenAIModel, OpenAIResponsesModel
+from .clients import (
+    AnthropicModel,
+    BedrockModel,
+    CohereModel,
+    MistralModel,
+    OllamaModel,
+    OpenAIModel,
+    OpenAIResponsesModel,
+)
 from .model import Model
 from .script import ScriptedModel
 
@@ -15,6 +23,8 @@ _KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
     "openai": OpenAIModel,
     "openai-responses": OpenAIResponsesModel,
     "anthropic": AnthropicModel,
+    "bedrock": BedrockModel,
+    "mistral": MistralModel,
     "ollama": OllamaModel,
     "cohere": CohereModel,
     "text": lambda name: OpenAIModel(name, provider="text"),
@@ -24,6 +34,8 @@ FORMS = (
     "openai:NAME",
     "openai-responses:NAME",
     "anthropic:NAME",
+    "bedrock:NAME",
+    "mistral:NAME",
     "ollama:NAME",
     "cohere:NAME",
     "text:NAME",

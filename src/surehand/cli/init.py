@@ -140,7 +140,7 @@ shown. Run it again and `refunds.txt` still has one line: the effect has a key. 
 printed goes on with it. The second one says why the refund asks, and who could say yes; the third one that nobody
 changed the record.
 
-With a real model: `--model openai:NAME` or `--model anthropic:NAME` and its key in the environment
+With a real model: `--model openai:NAME`, `--model anthropic:NAME` or another, and its key in the environment
 (`pip install "surehand[openai]"`). `surehand doctor` looks whether all is well here.
 
 Surehand makes `surehand.db`, its key file `surehand.db.keys` and the audit's anchor `surehand.db.anchor` beside this

@@ -66,8 +66,7 @@ def start(
         typer.Option(
             "--model",
             metavar="MODEL",
-            help="Required: openai:NAME, openai-responses:NAME, anthropic:NAME, ollama:NAME, cohere:NAME, text:NAME, "
-            "or script:FILE.",
+            help="Required: PROVIDER:NAME, such as openai:gpt-5 or anthropic:claude-sonnet-5; or script:FILE.",
         ),
     ] = None,
     run_id: Annotated[

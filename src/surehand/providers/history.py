@@ -61,6 +61,7 @@ def whole(messages: Sequence[Message], profile: Profile, wires: Mapping[str, str
         wires: The export's table: our name -> name on the wire.
     """
     ids = _Ids(profile)
+    image_types: frozenset[str] = profile.image_types if profile.images != "none" else frozenset()
     for index, message in enumerate(messages):
         if isinstance(message, SystemMessage | UserMessage):
             if message.content.strip():
@@ -69,8 +70,7 @@ def whole(messages: Sequence[Message], profile: Profile, wires: Mapping[str, str
             results = _results(messages, index)
             names = _names(message, profile, wires)
             calls = [
-                _paired(call, name, ids, results, takes_images=profile.images != "none")
-                for call, name in zip(message.calls, names, strict=True)
+                _paired(call, name, ids, results, image_types) for call, name in zip(message.calls, names, strict=True)
             ]
             yield Exchange(turn=message, calls=tuple(calls))
 
@@ -102,14 +102,14 @@ def _names(turn: ModelTurn, profile: Profile, wires: Mapping[str, str]) -> list[
     return names
 
 
-def _paired(call: ToolCall, name: str, ids: _Ids, results: list[CallResult], *, takes_images: bool) -> PairedCall:
+def _paired(call: ToolCall, name: str, ids: _Ids, results: list[CallResult], image_types: frozenset[str]) -> PairedCall:
     result = next((one for one in results if one.tool_call_id == call.id), None)
     if result is None:
         result = CallResult(tool_call_id=call.id, content=NOT_EXECUTED, is_error=True)
     else:
         results.remove(result)
     arguments = as_object(call.arguments)
-    media = tuple(one for one in result.media if takes_images and one.data)
+    media = tuple(one for one in result.media if one.data and one.media_type in image_types)
     content = result.content if result.content.strip() else _NOTHING
     content = "\n".join([content, *(_told(one) for one in result.media if one not in media)])
     return PairedCall(

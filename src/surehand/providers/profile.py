@@ -14,6 +14,7 @@ NUMBER_LIMITS: Final = frozenset({"multipleOf", "minimum", "maximum", "exclusive
 STRICT_FORMATS: Final = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
 )
+IMAGE_TYPES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 Ability = Literal["none", "required", "one", "serial"]
 """What a request can ask for beyond letting the model choose: no call, at least one, one named tool, one at a time."""
 ALL_ABILITIES: Final[frozenset[Ability]] = frozenset({"none", "required", "one", "serial"})
@@ -94,6 +95,14 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The provider's word for at least one call."""
     images: Literal["result", "user", "none"] = "none"
     """Where images of results may stand: in the result itself, in a user message after it, or nowhere."""
+    image_types: frozenset[str] = IMAGE_TYPES
+    """The kinds of images that are taken; of others the model is told in words."""
+    system_first: bool = False
+    """Whether instructions may stand only before the rest of the conversation."""
+    user_after_result: bool = True
+    """Whether a user message may follow a result before the model has answered."""
+    prefix_field: str = ""
+    """The field of a last message by the model that asks to go on with it, where the provider wants that said."""
     returns_reasoning: bool = True
     """Whether the provider's own reasoning fields are sent back with a turn of its own."""
     base_url: str = ""

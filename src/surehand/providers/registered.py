@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ..errors import ConfigError
 from .dialect import Dialect
 from .formats.anthropic import Anthropic
+from .formats.bedrock import Bedrock
 from .formats.cohere import Cohere
 from .formats.ollama import Ollama
 from .formats.openai_chat import OpenAIChat
@@ -19,8 +20,10 @@ from .formats.openai_responses import OpenAIResponses
 from .formats.text import Text
 from .profile import Profile
 from .profiles.anthropic import ANTHROPIC
+from .profiles.bedrock import BEDROCK
 from .profiles.cohere import COHERE
 from .profiles.compatible import COMPATIBLE
+from .profiles.mistral import MISTRAL
 from .profiles.ollama import OLLAMA
 from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT, OPENAI_RESPONSES
 from .profiles.text import TEXT
@@ -31,6 +34,7 @@ FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
         "openai-chat": OpenAIChat,
         "openai-responses": OpenAIResponses,
         "anthropic": Anthropic,
+        "bedrock": Bedrock,
         "ollama": Ollama,
         "cohere": Cohere,
         "text": Text,
@@ -38,9 +42,10 @@ FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
 )
 """The wire formats."""
 _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
-    ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, *COMPATIBLE)),
+    ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, MISTRAL, *COMPATIBLE)),
     ("openai-responses", (OPENAI_RESPONSES,)),
     ("anthropic", (ANTHROPIC,)),
+    ("bedrock", (BEDROCK,)),
     ("ollama", (OLLAMA,)),
     ("cohere", (COHERE,)),
     ("text", (TEXT,)),

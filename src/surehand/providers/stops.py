@@ -24,6 +24,8 @@ _WORDS: Final[dict[str, Stop]] = {
     # (D) Zhipu, Chat completion
     "sensitive": "content_filter",
     "network_error": "length",
+    # (S) mistralai: ChatCompletionChoice.finish_reason
+    "model_length": "length",
     # (S) anthropic: StopReason
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -39,6 +41,11 @@ _WORDS: Final[dict[str, Stop]] = {
     "TOOL_CALL": "tool_calls",
     "ERROR": "length",
     "TIMEOUT": "resources",
+    # (S) botocore: StopReason of bedrock-runtime. What is malformed is kept as far as it came, like what was cut.
+    "guardrail_intervened": "content_filter",
+    "content_filtered": "content_filter",
+    "malformed_model_output": "length",
+    "malformed_tool_use": "length",
 }
 _BAD: Final[frozenset[Stop]] = frozenset({"length", "content_filter", "refusal", "resources"})
 _CUT: Final[frozenset[Stop]] = frozenset({"length", "resources"})

@@ -259,7 +259,7 @@ class AnswerContract:
 
 
 class HistoryContract:
-    """A conversation, as the provider accepts it."""
+    """A conversation, as the provider accepts it. The ids are of a form that every provider takes."""
 
     @staticmethod
     def turn(*calls: ToolCall, text: str = "") -> ModelTurn:
@@ -280,18 +280,18 @@ class HistoryContract:
         """An orphan is left out, a missing one is told, and no message is empty."""
         request = self.request(
             wire,
-            ResultMessage(results=(CallResult(tool_call_id="c0", content="orphaned"),)),
+            ResultMessage(results=(CallResult(tool_call_id="call00000", content="orphaned"),)),
             UserMessage(content="go"),
             UserMessage(content=" \n"),
             self.turn(),
-            self.turn(ToolCall(id="c1", name="f"), ToolCall(id="c2", name="g")),
-            ResultMessage(results=(CallResult(tool_call_id="c1", content="r1"),)),
+            self.turn(ToolCall(id="call00001", name="f"), ToolCall(id="call00002", name="g")),
+            ResultMessage(results=(CallResult(tool_call_id="call00001", content="r1"),)),
             UserMessage(content="next"),
         )
-        assert [call.id for call in wire.calls(request)] == [_id(wire, "c1"), _id(wire, "c2")]
+        assert [call.id for call in wire.calls(request)] == [_id(wire, "call00001"), _id(wire, "call00002")]
         assert wire.results(request) == [
-            SentResult(_id(wire, "c1"), "r1"),
-            SentResult(_id(wire, "c2"), "not executed"),
+            SentResult(_id(wire, "call00001"), "r1"),
+            SentResult(_id(wire, "call00002"), "not executed"),
         ]
         assert len(wire.assistants(request)) == 1
         assert "orphaned" not in str(request)
@@ -300,16 +300,16 @@ class HistoryContract:
         """Over turns and within one, paired by occurrence; the first keeps its id."""
         messages: list[Message] = [UserMessage(content="go")]
         for number in (1, 2, 3):
-            messages.append(self.turn(ToolCall(id="call_0", name="f", arguments={"i": number})))
-            messages.append(ResultMessage(results=(CallResult(tool_call_id="call_0", content=f"r{number}"),)))
-        messages.append(self.turn(*(ToolCall(id="x", name="g", arguments={"k": k}) for k in (1, 2))))
-        results = tuple(CallResult(tool_call_id="x", content=f"k{k}") for k in (1, 2))
+            messages.append(self.turn(ToolCall(id="call00000", name="f", arguments={"i": number})))
+            messages.append(ResultMessage(results=(CallResult(tool_call_id="call00000", content=f"r{number}"),)))
+        messages.append(self.turn(*(ToolCall(id="xxxxxxxxx", name="g", arguments={"k": k}) for k in (1, 2))))
+        results = tuple(CallResult(tool_call_id="xxxxxxxxx", content=f"k{k}") for k in (1, 2))
         messages.append(ResultMessage(results=results))
         request = self.request(wire, *messages)
         ids = [call.id for call in wire.calls(request)]
         assert len(ids) == 5
         assert len(set(ids)) == (5 if wire.dialect.profile.ids else 1)
-        assert (ids[0], ids[3]) == (_id(wire, "call_0"), _id(wire, "x"))
+        assert (ids[0], ids[3]) == (_id(wire, "call00000"), _id(wire, "xxxxxxxxx"))
         assert [result.id for result in wire.results(request)] == ids
         assert [result.content for result in wire.results(request)] == ["r1", "r2", "r3", "k1", "k2"]
         assert [call.id for call in wire.calls(self.request(wire, *messages[:5]))] == ids[:2]
@@ -320,13 +320,13 @@ class HistoryContract:
             wire,
             UserMessage(content="go"),
             self.turn(
-                ToolCall(id="c1", name="f", arguments={"a": 1}),
-                ToolCall(id="c2", name="f", arguments='{"v": '),
-                ToolCall(id="c3", name="f", arguments='{"b":2}'),
-                ToolCall(id="c4", name="f", arguments="[1]"),
-                ToolCall(id="c5", name="f", arguments={"x": float("inf")}),
+                ToolCall(id="call00001", name="f", arguments={"a": 1}),
+                ToolCall(id="call00002", name="f", arguments='{"v": '),
+                ToolCall(id="call00003", name="f", arguments='{"b":2}'),
+                ToolCall(id="call00004", name="f", arguments="[1]"),
+                ToolCall(id="call00005", name="f", arguments={"x": float("inf")}),
             ),
-            ResultMessage(results=(CallResult(tool_call_id="c2", content="invalid JSON", is_error=True),)),
+            ResultMessage(results=(CallResult(tool_call_id="call00002", content="invalid JSON", is_error=True),)),
         )
         assert [call.arguments for call in wire.calls(request)] == [{"a": 1}, {}, {"b": 2}, {}, {}]
         told = wire.results(request)[1].content
@@ -337,16 +337,16 @@ class HistoryContract:
         """However they were written, and however they are read again."""
         for blank in ("", "  \n", "null", "{}"):
             export = wire.dialect.export(view_of(spec_of("f")))
-            turn = wire.dialect.decode(wire.response("", [WrittenCall("c1", "f", blank)], "stop"), export)
+            turn = wire.dialect.decode(wire.response("", [WrittenCall("call00001", "f", blank)], "stop"), export)
             assert turn.calls[0].arguments in ("", "{}", {})
-            for one in (turn, self.turn(ToolCall(id="c1", name="f", arguments=blank))):
+            for one in (turn, self.turn(ToolCall(id="call00001", name="f", arguments=blank))):
                 (call,) = wire.calls(self.request(wire, UserMessage(content="go"), one))
                 assert call.arguments == {}
 
     def test_a_turn_goes_back_unchanged(self, wire: WireFormat) -> None:
         """Its provider's own message, whole or streamed, what nobody knows included."""
         export = wire.dialect.export(view_of(spec_of("f")))
-        response = wire.response("Hm.", [WrittenCall("c1", "f", '{"a":1}')], wire.words["tool_calls"])
+        response = wire.response("Hm.", [WrittenCall("call00001", "f", '{"a":1}')], wire.words["tool_calls"])
         turn = wire.dialect.decode(response, export)
         stored = msgspec.json.decode(msgspec.json.encode(turn), type=ModelTurn)
         assert wire.assistants(self.request(wire, UserMessage(content="go"), stored)) == [turn.raw]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ConfigError
-from .sdk import SdkModel, missing
+from .sdk import SdkModel, inner, missing
 
 if TYPE_CHECKING:
     from ollama import AsyncClient, Client
@@ -64,9 +64,9 @@ class OllamaModel(SdkModel):
         key = client._client.headers.get("authorization", "").removeprefix("Bearer ")
         return [key] if key else []
 
-    def _body(self, error: Exception) -> Any:
+    def _answered(self, error: Exception) -> tuple[int, dict[str, Any]]:
         said: Any = getattr(error, "error", None)  # a text; an object by servers that say it as OpenAI does
-        return {"message": said} if isinstance(said, str) else said
+        return getattr(error, "status_code", None) or 0, inner({"message": said} if isinstance(said, str) else said)
 
     async def _create(self, request: Mapping[str, Any], *, stream: bool) -> Any:
         ask = partial(self._client._request, dict, "POST", "/api/chat")

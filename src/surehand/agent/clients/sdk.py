@@ -25,15 +25,19 @@ _LASTING = _SPENT | {
     "not_found_error",
     "permission_error",
     "request_too_large",
+    "validationException",
 }
 """What asking again will not change, where a stream says it and no status does."""
-_UNREACHED = frozenset({"APIConnectionError", "ConnectionError", "RetryableError", "TransportError"})
+_UNREACHED = frozenset({"APIConnectionError", "ConnectionError", "HTTPClientError", "RetryableError", "TransportError"})
 """Classes of the SDKs and of their HTTP library for connections that failed or took too long."""
 
 
 def passes_with_time(status: int) -> bool:
-    """Whether the same request may work a little later, going by the HTTP status."""
-    return status in (408, 409, 429) or status >= 500
+    """Whether the same request may work a little later, going by the HTTP status.
+
+    424 is what Bedrock answers when the model behind it failed.
+    """
+    return status in (408, 409, 424, 429) or status >= 500
 
 
 class SdkModel:
@@ -198,19 +202,18 @@ class SdkModel:
             retryable=False,
         )
 
-    def _body(self, error: Exception) -> Any:
-        """What the provider answered, as the SDK's exception holds it."""
-        return getattr(error, "body", None)
+    def _answered(self, error: Exception) -> tuple[int, dict[str, Any]]:
+        """The HTTP status of an error of the SDK, and the provider's error object: 0 and empty where there are none."""
+        return getattr(error, "status_code", None) or 0, inner(getattr(error, "body", None))
 
     def _failure(self, error: Exception, *, began: bool = False) -> ModelFailure:
         """What went wrong in words of our own, and whether asking again may help."""
-        status = getattr(error, "status_code", None) or 0
-        inner = _inner(self._body(error))
-        word = next((inner[key] for key in ("code", "type") if isinstance(inner.get(key), str)), "")
-        detail = "" if status in _PRIVATE else str(inner.get("message") or "")
+        status, told_of = self._answered(error)
+        word = next((told_of[key] for key in ("code", "type") if isinstance(told_of.get(key), str)), "")
+        detail = "" if status in _PRIVATE else str(told_of.get("message") or "")
         if status >= 400:
             what, retryable = f"answered {status}", passes_with_time(status) and word not in _SPENT
-        elif inner:
+        elif told_of:
             what, retryable = "broke off with an error", word not in _LASTING
         else:
             cause = error.__cause__ or error
@@ -238,10 +241,10 @@ def missing(package: str, extra: str = "") -> ConfigError:
     return ConfigError(f'{package} is not installed: pip install "surehand[{extra or package}]"')
 
 
-def _inner(body: Any) -> dict[str, Any]:
+def inner(body: Any) -> dict[str, Any]:
     """The provider's error object: the body itself, or its `error`."""
     if not isinstance(body, dict):
         return {}
     whole = cast("dict[str, Any]", body)
-    inner = whole.get("error")
-    return cast("dict[str, Any]", inner) if isinstance(inner, dict) else whole
+    error = whole.get("error")
+    return cast("dict[str, Any]", error) if isinstance(error, dict) else whole

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, Protocol
+from typing import Any
 
-from ...schema import parse_arguments
-from ..arguments import as_object, is_blank
 from ..export import Export
 from ..json_value import object_of, text_of
-from ..message import ArgumentsDelta, CallDelta, Delta, ModelTurn, ReasoningDelta, TextDelta
-from ..offering.names import resolve
-
-
-class Finish(Protocol):
-    """Makes the turn of a whole message, the same for a streamed one and one that came whole."""
-
-    def __call__(
-        self, message: Mapping[str, Any], texts: Mapping[int, str], export: Export, *, broken: bool
-    ) -> ModelTurn:
-        """Args: the message, the inputs that are not one JSON object, the export, whether the stream broke off."""
-        ...
+from ..message import Delta, ModelTurn, ReasoningDelta, TextDelta
+from .blocks import Blocks, Finish
 
 
 class MessagesFold:
@@ -31,13 +19,7 @@ class MessagesFold:
         self._export = export
         self._finish = finish
         self._message: dict[str, Any] = {}
-        self._blocks: list[dict[str, Any]] = []
-        self._places: dict[Any, int] = {}
-        """Index of the provider -> place of the newest block with it."""
-        self._inputs: dict[int, str] = {}
-        """Place of a block -> the JSON text of its input."""
-        self._positions: dict[int, int] = {}
-        """Place of a block -> place of its call among the calls."""
+        self._blocks = Blocks(export.wire_names)
         self._ended = False
 
     def feed(self, event: Mapping[str, Any]) -> list[Delta]:
@@ -60,43 +42,31 @@ class MessagesFold:
 
     def end(self) -> ModelTurn:
         """The whole answer."""
-        texts: dict[int, str] = {}
-        for place, text in self._inputs.items():
-            if is_blank(text):
-                continue  # the input that the block started with stands
-            self._blocks[place]["input"] = as_object(text) or {}
-            if not isinstance(parse_arguments(text), dict):
-                texts[place] = text
-        message = {**self._message, "content": self._blocks}
+        texts = self._blocks.whole_inputs(_put)
+        message = {**self._message, "content": self._blocks.content}
         return self._finish(message, texts, self._export, broken=not self._ended)
 
     def _start(self, event: Mapping[str, Any]) -> list[Delta]:
-        block = deepcopy(object_of(event.get("content_block")))
-        self._places[event.get("index")] = len(self._blocks)
-        self._blocks.append(block)
+        index = event.get("index")
+        block = self._blocks.begin(index, deepcopy(object_of(event.get("content_block"))))
         if block.get("type") == "text" and block.get("text"):
             return [TextDelta(text=text_of(block["text"]))]
         if block.get("type") != "tool_use":
             return []
-        position = self._positions[len(self._blocks) - 1] = len(self._positions)
-        name = text_of(block.get("name"))
-        found = resolve(name, self._export.wire_names)
-        return [CallDelta(position=position, id=text_of(block.get("id")), name=found)] if name else []
+        return self._blocks.begin_call(index, text_of(block.get("id")), text_of(block.get("name")))
 
     def _add(self, event: Mapping[str, Any]) -> list[Delta]:
-        place = self._places.get(event.get("index"))
-        if place is None:
+        index = event.get("index")
+        block, delta = self._blocks.at(index), object_of(event.get("delta"))
+        if block is None:
             return []
-        block, delta = self._blocks[place], object_of(event.get("delta"))
         match delta.get("type"):
             case "text_delta":
                 text = text_of(delta.get("text"))
                 block["text"] = text_of(block.get("text")) + text
                 return [TextDelta(text=text)] if text else []
             case "input_json_delta":
-                text = text_of(delta.get("partial_json"))
-                self._inputs[place] = self._inputs.get(place, "") + text
-                return self._previewed(place, text)
+                return self._blocks.add_input(index, text_of(delta.get("partial_json")))
             case "thinking_delta":
                 text = text_of(delta.get("thinking"))
                 block["thinking"] = text_of(block.get("thinking")) + text
@@ -109,10 +79,6 @@ class MessagesFold:
                 pass
         return []
 
-    def _previewed(self, place: int, text: str) -> list[Delta]:
-        position = self._positions.get(place)
-        return [ArgumentsDelta(position=position, text=text)] if text and position is not None else []
-
     def _update(self, event: Mapping[str, Any]) -> None:
         """The stop reason, and counts that add up to here; those that are null say nothing new."""
         delta = {key: value for key, value in object_of(event.get("delta")).items() if value is not None}
@@ -120,3 +86,7 @@ class MessagesFold:
         self._message.update(delta)
         self._message["usage"] = {**object_of(self._message.get("usage")), **usage}
         self._ended = self._ended or bool(delta.get("stop_reason"))
+
+
+def _put(block: dict[str, Any], given: dict[str, Any]) -> None:
+    block["input"] = given

@@ -22,10 +22,13 @@ from ..profile import Profile
 from ..stops import settle
 from .format import Format
 from .openai_call import new_call, sent_call, sent_function
+from .openai_chat_content import spoken, thought
 from .openai_chat_fold import ChatFold
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
 """Fields that compatible servers add to a message: DeepSeek, Qwen and vLLM; Groq; OpenRouter."""
+_ANSWERED = "I have read the results."
+"""What the model is taken to have said where its provider wants an answer between results and a user message."""
 
 
 class OpenAIChat(Format):
@@ -34,14 +37,17 @@ class OpenAIChat(Format):
     def request(self, messages: Sequence[Message], export: Export, choice: Choice = AUTO) -> dict[str, Any]:
         """`messages`, and `tools` and what is said of them if there are any. See `Dialect.request`."""
         check(choice, self.profile, export.names)
+        first: list[dict[str, Any]] = []
         written: list[dict[str, Any]] = []
         for entry in whole(messages, self.profile, export.names):
             if isinstance(entry, SystemMessage):
-                written.append({"role": "system", "content": entry.content})
+                said = {"role": "system", "content": entry.content}
+                (first if self.profile.system_first else written).append(said)
             elif isinstance(entry, UserMessage):
                 written.append({"role": "user", "content": entry.content})
             else:
                 written.extend(_exchange(entry, self.profile))
+        written = _ordered([*first, *written], self.profile)
         if not export.tools:
             return {"messages": written}
         return {"messages": written, "tools": list(export.tools), **self._choice(choice, export)}
@@ -97,13 +103,13 @@ def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) 
     stop, truncated = settle(word, calls, refused=bool(refusal), broken=broken)
     return ModelTurn(
         dialect=export.dialect,
-        text=_text(raw.get("content")),
+        text=spoken(raw.get("content")),
         calls=calls,
         wire_names=tuple(text_of(function.get("name")) for _, function in written),
         stop=stop,
         raw_stop=word,
         refusal=refusal,
-        reasoning=text_of(raw.get("reasoning_content")) or text_of(raw.get("reasoning")),
+        reasoning=text_of(raw.get("reasoning_content")) or text_of(raw.get("reasoning")) or thought(raw.get("content")),
         truncated_call=truncated,
         usage=_usage(usage),
         raw=raw,
@@ -129,13 +135,6 @@ def _functions(raw: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [("", object_of(raw["function_call"]))] if "function_call" in raw else []
 
 
-def _text(content: Any) -> str:
-    """Text as such, or as the parts that some servers send."""
-    if isinstance(content, str):
-        return content
-    return "".join(text_of(part.get("text")) for part in list_of_objects(content))
-
-
 def _usage(usage: Any) -> Usage:
     given = object_of(usage)
     return Usage(
@@ -145,6 +144,19 @@ def _usage(usage: Any) -> Usage:
 
 
 # -- request ---------------------------------------------------------------------------------------
+
+
+def _ordered(messages: list[dict[str, Any]], profile: Profile) -> list[dict[str, Any]]:
+    """The messages with what the provider's rules of order ask for between and after them."""
+    ordered: list[dict[str, Any]] = []
+    for message in messages:
+        after_result = bool(ordered) and ordered[-1]["role"] == "tool"
+        if after_result and message["role"] == "user" and not profile.user_after_result:
+            ordered.append({"role": "assistant", "content": _ANSWERED})
+        ordered.append(message)
+    if profile.prefix_field and ordered and ordered[-1]["role"] == "assistant":
+        ordered[-1] = {**ordered[-1], profile.prefix_field: True}
+    return ordered
 
 
 def _exchange(exchange: Exchange, profile: Profile) -> Iterator[dict[str, Any]]:
@@ -177,7 +189,7 @@ def _spoken(exchange: Exchange, raw: Mapping[str, Any]) -> Iterator[dict[str, An
         pairs = zip(raw["tool_calls"], exchange.calls, strict=True)
         yield {**raw, "tool_calls": [sent_call(entry, call) for entry, call in pairs]}
         yield from _results(exchange.calls)
-    elif _text(raw.get("content")).strip() or raw.get("refusal") or raw.get("audio"):
+    elif spoken(raw.get("content")).strip() or raw.get("refusal") or raw.get("audio"):
         yield dict(raw)
 
 

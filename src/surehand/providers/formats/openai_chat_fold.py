@@ -11,6 +11,7 @@ from ..export import Export
 from ..json_value import list_of_objects, object_of, text_of
 from ..message import ArgumentsDelta, CallDelta, Delta, ModelTurn, ReasoningDelta, TextDelta
 from ..offering.names import resolve
+from .openai_chat_content import joined, spoken, thought
 
 
 class Finish(Protocol):
@@ -102,12 +103,15 @@ class _Choice:
     def feed(self, written: Mapping[str, Any], wire_names: Mapping[str, str]) -> list[Delta]:
         delta = dict(object_of(written.get("delta")))
         pieces = list_of_objects(delta.pop("tool_calls", None))
-        text = text_of(delta.get("content"))
+        content = delta.get("content")
+        text = spoken(content)
+        if isinstance(content, list) or isinstance(self.message.get("content"), list):
+            self.message["content"] = joined(self.message.get("content"), delta.pop("content", None))
         merge(self.message, delta)
         for piece in pieces:
             self._call_of(piece).add(piece)
         self.word = text_of(written.get("finish_reason")) or self.word
-        reasoning = text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning"))
+        reasoning = text_of(delta.get("reasoning_content")) or text_of(delta.get("reasoning")) or thought(content)
         deltas: list[Delta] = [ReasoningDelta(text=reasoning)] if reasoning else []
         deltas += [TextDelta(text=text)] if text else []
         deltas.extend(self._announced(wire_names))
