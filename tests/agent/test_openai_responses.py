@@ -10,11 +10,13 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from msgspec.structs import replace
 
 from surehand.agent.clients import OpenAIResponsesModel
 from surehand.agent.model import ModelFailure
+from surehand.agent.names import parse_model
 from surehand.errors import ConfigError
-from surehand.providers import UserMessage, dialect
+from surehand.providers import PROVIDERS, UserMessage, dialect, register_provider, registered
 from surehand.testing.dialect_wire import WrittenCall, spec_of, view_of
 from tests.agent.test_clients import KEY, sse
 from tests.providers.wire_openai_responses import OpenAIResponsesWire
@@ -199,3 +201,17 @@ async def test_the_environment_says_whom_to_ask(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(ConfigError, match="openai: there is no key; set OPENAI_API_KEY"):
         OpenAIResponsesModel("gpt-test")
+
+
+async def test_a_provider_that_speaks_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registered, "_known", dict(PROVIDERS))  # other tests are spared from it
+    monkeypatch.setenv("OWN_KEY", KEY)
+    own = replace(dialect("openai-responses").profile, base_url="http://127.0.0.1:1/own", key_env="OWN_KEY")
+    register_provider("own", "openai-responses", own)
+    model = parse_model("own:m")
+    assert isinstance(model, OpenAIResponsesModel)
+    async with model:
+        assert (model.dialect, str(model._client.base_url)) == ("own", "http://127.0.0.1:1/own/")
+    monkeypatch.delenv("OWN_KEY")
+    with pytest.raises(ConfigError, match="there is no key; set OWN_KEY"):
+        parse_model("own:m")
