@@ -72,10 +72,15 @@ def _narrowed(spec: ToolSpec, among: Sequence[ToolSpec]) -> Iterator[Problem]:
 
 
 def _told(spec: ToolSpec, *, strict: bool) -> dict[str, str]:
-    """What exports say of a tool -> the providers that it is about. Those without a strict mode have no say in it."""
+    """What exports say of a tool -> the providers that it is about.
+
+    In strict mode those have no say that have none, or whose strict mode wants a required property in every object:
+    that would be said of most tools. The matrix of `tools lint --portability` shows them all.
+    """
     found: dict[str, list[str]] = {}
     for name, one in PROVIDERS.items():
-        if strict and one.profile.strict is None:
+        rules = one.profile.strict
+        if strict and (rules is None or rules.needs_required):
             continue
         for note in said(one.export(alone(spec), strict=strict), spec):
             found.setdefault(note, []).append(name)
