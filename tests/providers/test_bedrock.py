@@ -303,6 +303,13 @@ def test_an_error_in_the_stream(kind: str) -> None:
     assert (turn.stop, turn.raw_stop, turn.truncated_call) == ("length", kind, True)
 
 
+def test_an_input_that_nothing_announced() -> None:
+    """A call without a name: the engine answers it as one that nobody knows."""
+    turn = folded(piece(3, '{"a":1}'), END)
+    assert [(call.id, call.name, call.arguments) for call in turn.calls] == [("", "", {"a": 1})]
+    assert [call.name for call in WIRE.calls(sent(GO, turn))] == ["_"]
+
+
 @pytest.mark.parametrize(
     ("choice", "said"),
     [

@@ -90,7 +90,7 @@ class ConverseFold:
 
 
 def _put(block: dict[str, Any], given: dict[str, Any]) -> None:
-    block["toolUse"]["input"] = given
+    block.setdefault("toolUse", {})["input"] = given
 
 
 def _add_text(block: dict[str, Any], text: str) -> list[Delta]:
