@@ -6,8 +6,11 @@ import pytest
 
 from surehand.testing.dialect_contract import DialectContract
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
+from tests.providers.wire_gemini import GeminiWire
 
 
-@pytest.mark.parametrize("wire", [OpenAIChatWire(), AnthropicWire()], ids=lambda wire: wire.dialect.profile.name)
+@pytest.mark.parametrize(
+    "wire", [OpenAIChatWire(), AnthropicWire(), GeminiWire()], ids=lambda wire: wire.dialect.profile.name
+)
 class TestDialects(DialectContract):
     """The whole suite."""

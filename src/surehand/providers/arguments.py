@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Final, cast
 
 import jiter
@@ -13,6 +14,25 @@ _SHOWN: Final = 1000
 def is_blank(text: str) -> bool:
     """Whether the text means no arguments."""
     return text.strip() in ("", "null")
+
+
+def as_given(value: Any) -> dict[str, Any] | str:
+    """Arguments as a provider gave them: an object, or text, empty if it means none.
+
+    What is neither, and an object that holds what JSON cannot say, becomes text: as it was written, to be refused.
+    """
+    if isinstance(value, dict) and _is_finite(value):
+        return cast("dict[str, Any]", value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "" if is_blank(text) else text
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(_is_finite(one) for one in cast("dict[str, Any]", value).values())
+    if isinstance(value, list):
+        return all(_is_finite(one) for one in cast("list[Any]", value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def as_object(arguments: dict[str, Any] | str) -> dict[str, Any] | None:

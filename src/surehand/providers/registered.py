@@ -12,18 +12,23 @@ from msgspec.structs import replace
 from ..errors import ConfigError
 from .dialect import Dialect
 from .formats.anthropic import Anthropic
+from .formats.gemini import Gemini
 from .formats.openai_chat import OpenAIChat
 from .profile import Profile
 from .profiles.anthropic import ANTHROPIC
 from .profiles.compatible import COMPATIBLE
+from .profiles.google import GEMINI
 from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT
 
 Make = Callable[[Profile], Dialect]
-FORMATS: Final[Mapping[str, Make]] = MappingProxyType({"openai-chat": OpenAIChat, "anthropic": Anthropic})
+FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
+    {"openai-chat": OpenAIChat, "anthropic": Anthropic, "gemini": Gemini}
+)
 """The wire formats."""
 _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
     ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, *COMPATIBLE)),
     ("anthropic", (ANTHROPIC,)),
+    ("gemini", (GEMINI,)),
 )
 """Each format, and those who speak it."""
 _lock = threading.Lock()

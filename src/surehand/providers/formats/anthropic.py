@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
-import math
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ...call import ToolCall
-from ..arguments import is_blank
+from ..arguments import as_given
 from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
@@ -136,27 +134,11 @@ def _cleaned(block: Mapping[str, Any]) -> dict[str, Any]:
 def _call(block: Mapping[str, Any], text: str | None, export: Export) -> ToolCall:
     name = resolve(text_of(block.get("name")), export.wire_names)
     written = text if text is not None else block.get("input")
-    arguments = _arguments(written)
+    arguments = as_given(written)
     restoration = export.restorations.get(name)
     if restoration is not None:
         arguments = restoration.apply(arguments)
     return ToolCall(id=text_of(block.get("id")), name=name, arguments=arguments)
-
-
-def _arguments(value: Any) -> dict[str, Any] | str:
-    """An input, as text if it is no object, or holds what JSON cannot say: as it was written, to be refused."""
-    if isinstance(value, dict) and _is_finite(value):
-        return cast("dict[str, Any]", value)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return "" if is_blank(text) else text
-
-
-def _is_finite(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(_is_finite(one) for one in cast("dict[str, Any]", value).values())
-    if isinstance(value, list):
-        return all(_is_finite(one) for one in cast("list[Any]", value))
-    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
