@@ -29,7 +29,7 @@ LIBRARIES: Mapping[str, frozenset[str]] = {
     library: frozenset(rooms)
     for libraries, rooms in {
         "alembic apsw psycopg psycopg_pool sqlalchemy": ["storage"],
-        "anthropic openai": ["agent"],
+        "anthropic google openai": ["agent"],
         "cedarpy": ["policy"],
         "pydantic": ["spec"],
         "rich typer": ["cli"],

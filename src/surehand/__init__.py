@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .lazy import lazily
 
 if TYPE_CHECKING:
-    from .agent import AnthropicModel, Bounds, ModelFailure, OpenAIModel, RunEvent, parse_model, run
+    from .agent import AnthropicModel, Bounds, GeminiModel, ModelFailure, OpenAIModel, RunEvent, parse_model, run
     from .approval import Approval
     from .call import Artifact, CallContext, RunStep, ToolCall, ToolResult, Tools
     from .compose import open_engine, open_project, policy_rows
@@ -77,7 +77,9 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
-    "agent": ("AnthropicModel", "Bounds", "ModelFailure", "OpenAIModel", "RunEvent", "parse_model", "run"),
+    "agent": (
+        "AnthropicModel", "Bounds", "GeminiModel", "ModelFailure", "OpenAIModel", "RunEvent", "parse_model", "run",
+    ),
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult", "Tools"),
     "compose": ("open_engine", "open_project", "policy_rows"),
@@ -115,14 +117,14 @@ __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "Block", "Bounds", "Budget", "BusinessError", "CallContext", "Caller", "CallerResolver",
     "Catalog", "Choice", "Clock", "ConfigError", "Decision", "Definition", "Deny", "Deputy", "Done", "Engine",
-    "Event", "Export", "Filters", "Finding", "GrantInfo", "Grantee", "Hidden", "Injected", "Interceptor",
-    "LimitUse", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone",
-    "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending",
-    "PolicyError", "PolicySource", "Portability", "Profile", "Proposed", "Provenance", "Rate", "Registry",
-    "RegistryError", "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep",
-    "Sample", "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
-    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec",
-    "ToolView", "Tools", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export",
+    "Event", "Export", "Filters", "Finding", "GeminiModel", "GrantInfo", "Grantee", "Hidden", "Injected",
+    "Interceptor", "LimitUse", "Limits", "Message", "ModelFailure", "ModelTurn", "Modify", "NotAllowedError",
+    "NotDone", "NotFoundError", "OpenAIModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema",
+    "Pending", "PolicyError", "PolicySource", "Portability", "Profile", "Proposed", "Provenance", "Rate",
+    "Registry", "RegistryError", "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo",
+    "RunStep", "Sample", "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store",
+    "StoreError", "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult",
+    "ToolSpec", "ToolView", "Tools", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export",
     "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows", "portability", "raw_tool",
     "read_project", "register_provider", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip

@@ -7,16 +7,17 @@ from typing import Final
 
 from ..errors import ConfigError
 from ..providers import PROVIDERS, speaks
-from .clients import AnthropicModel, OpenAIModel
+from .clients import AnthropicModel, GeminiModel, OpenAIModel
 from .model import Model
 from .script import ScriptedModel
 
 _KINDS: Final[Mapping[str, Callable[[str], Model]]] = {
     "openai": OpenAIModel,
     "anthropic": AnthropicModel,
+    "google": GeminiModel,
     "script": lambda name: ScriptedModel.from_file(name, catch_up=True),
 }
-FORMS = ("openai:NAME", "anthropic:NAME", "script:FILE")
+FORMS = ("openai:NAME", "anthropic:NAME", "google:NAME", "script:FILE")
 """How a model is written; besides, `PROVIDER:NAME` for each provider that speaks OpenAI's Chat Completions."""
 
 

@@ -156,8 +156,10 @@ class SdkModel:
         """What the SDK answers. A failure of its own is raised without what it holds: headers, and so the key."""
         try:
             return await sending
+        except ModelFailure as error:
+            problem: Exception = error
         except (TypeError, ValueError) as error:
-            problem: Exception = ConfigError(f"{self.package} cannot send this request: {self._safe(str(error))}")
+            problem = ConfigError(f"{self.package} cannot send this request: {self._safe(str(error))}")
         except Exception as error:
             problem = self._failure(error)
         raise problem
@@ -190,8 +192,7 @@ class SdkModel:
 
     def _failure(self, error: Exception, *, began: bool = False) -> ModelFailure:
         """What went wrong in words of our own, and whether asking again may help."""
-        status = getattr(error, "status_code", 0)
-        inner = _inner(getattr(error, "body", None))
+        status, inner = self._answered(error)
         word = next((inner[key] for key in ("code", "type") if isinstance(inner.get(key), str)), "")
         detail = "" if status in _PRIVATE else str(inner.get("message") or "")
         if status >= 400:
@@ -205,6 +206,10 @@ class SdkModel:
             what = f"{what} ({type(cause).__name__})"
         told = f"{self.package} {what} {word}".strip() + (f": {detail}" if detail else "")
         return ModelFailure(self._safe(told), retryable=retryable)
+
+    def _answered(self, error: Exception) -> tuple[int, dict[str, Any]]:
+        """The HTTP status of a failure, or 0, and the provider's error object."""
+        return getattr(error, "status_code", 0), _inner(getattr(error, "body", None))
 
     def _safe(self, text: str) -> str:
         text = self._redactor.text(clean_text(text))
