@@ -45,6 +45,7 @@ LAZY = {
     "apsw",
     "cedarpy",
     "fastapi",
+    "google",
     "mcp",
     "openai",
     "psycopg",

@@ -54,9 +54,7 @@ class GeminiModel(SdkModel):
         try:
             return genai.Client().aio
         except ValueError:
-            raise ConfigError(
-                f"{self.package}: there is no key; set GEMINI_API_KEY or give a client"
-            ) from None
+            raise ConfigError(f"{self.package}: there is no key; set GEMINI_API_KEY or give a client") from None
 
     async def _create(self, request: Mapping[str, Any], *, stream: bool) -> Any:
         config = {_CONFIG[key]: value for key, value in request.items() if key in _CONFIG}
