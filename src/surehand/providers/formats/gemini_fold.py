@@ -69,7 +69,7 @@ class _Candidate:
         deltas: list[Delta] = []
         for part in list_of_objects(object_of(written.get("content")).get("parts")):
             new = self.parts.add([part])
-            if "functionCall" in part:
+            if part.get("functionCall") is not None:
                 deltas.extend(self._called(wire_names))
             for one in new:
                 text = text_of(one.get("text"))

@@ -63,6 +63,7 @@ _ANY: Final = ("string", "number", "boolean", "object", "array")
 _TYPES: Final[Mapping[type, str]] = {
     str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array",
 }  # fmt: skip
+_NULL: Final = "always null"
 _BIGGEST: Final = 2**63 - 1
 _LARGEST: Final = 1.7e308
 
@@ -90,9 +91,11 @@ def to_openapi(root: Schema) -> OpenApiSchema:
     schema = writer.typed(plain, "object", ())
     schema = writer.described(schema, {}, writer.untold(plain, top.left, ()))
     rules = [*rules, *([schema.pop("description")] if "description" in schema else [])]
-    schema.pop("nullable", None)
+    if "properties" not in schema:
+        rules += [told(keyword, schema[keyword]) for keyword in _LIMITS["object"] if keyword in schema]
+        schema = {}
     return OpenApiSchema(
-        schema=schema if "properties" in schema else {},
+        schema=schema,
         rules=tuple(rules),
         losses=tuple(dict.fromkeys(writer.losses)),
     )
@@ -147,6 +150,8 @@ class _Writer:
         is_said = union is not None or not kinds or "type" in here or "enum" in here
         if is_said and accepts_null(self.root, here):
             _first(schema)["nullable"] = True
+        elif schema.get("description", "").endswith(_NULL):
+            self.lose("no value", path)
         return schema
 
     def untold(self, here: Schema, left: Iterable[Any], path: tuple[str, ...]) -> list[str]:
@@ -188,7 +193,7 @@ class _Writer:
 
     def nothing(self) -> Schema:
         """A schema that only null satisfies, or no value."""
-        return {"type": "STRING", "description": "always null"}
+        return {"type": "STRING", "description": _NULL}
 
     def typed(self, here: Schema, kind: str, path: tuple[str, ...]) -> Schema:
         """A schema of one type, without the description."""
@@ -211,13 +216,11 @@ class _Writer:
         if "enum" not in here:
             return []
         values = [value for value in cast("list[Any]", here["enum"]) if _is_a(value, kind)]
-        if not values:
-            return []
-        if kind == "string" and "" not in values:
+        if kind == "string" and values and "" not in values:
             schema |= {"format": "enum", "enum": list(dict.fromkeys(values))}
             return []
         self.lose("`enum`, said in the description", path)
-        return [told_values(values)]
+        return [told_values(values or cast("list[Any]", here["enum"]))]
 
     def limits(self, schema: Schema, here: Schema, kind: str, path: tuple[str, ...]) -> list[str]:
         said: list[str] = []
