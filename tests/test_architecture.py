@@ -29,7 +29,7 @@ LIBRARIES: Mapping[str, frozenset[str]] = {
     library: frozenset(rooms)
     for libraries, rooms in {
         "alembic apsw psycopg psycopg_pool sqlalchemy": ["storage"],
-        "anthropic boto3 botocore mistralai openai": ["agent"],
+        "anthropic boto3 botocore google mistralai openai": ["agent"],
         "cedarpy": ["policy"],
         "pydantic": ["spec"],
         "rich typer": ["cli"],
@@ -47,6 +47,7 @@ LAZY = {
     "botocore",
     "cedarpy",
     "fastapi",
+    "google",
     "mcp",
     "mistralai",
     "openai",

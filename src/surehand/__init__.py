@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BedrockModel,
         Bounds,
         CohereModel,
+        GeminiModel,
         MistralModel,
         ModelFailure,
         OllamaModel,
@@ -91,8 +92,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "agent": (
-        "AnthropicModel", "BedrockModel", "Bounds", "CohereModel", "MistralModel", "ModelFailure", "OllamaModel",
-        "OpenAIModel", "OpenAIResponsesModel", "RunEvent", "parse_model", "run",
+        "AnthropicModel", "BedrockModel", "Bounds", "CohereModel", "GeminiModel", "MistralModel", "ModelFailure",
+        "OllamaModel", "OpenAIModel", "OpenAIResponsesModel", "RunEvent", "parse_model", "run",
     ),
     "approval": ("Approval",),
     "call": ("Artifact", "CallContext", "RunStep", "ToolCall", "ToolResult", "Tools"),
@@ -131,17 +132,17 @@ __all__ = [
     "Allow", "AnthropicModel", "Approval", "ApprovalError", "Artifact", "Ask", "AskPerson", "Attachment",
     "AuditError", "BedrockModel", "Block", "Bounds", "Budget", "BusinessError", "CallContext", "Caller",
     "CallerResolver", "Catalog", "Choice", "Clock", "CohereModel", "ConfigError", "Decision", "Definition",
-    "Deny", "Deputy", "Done", "Engine", "Event", "Export", "Filters", "Finding", "GrantInfo", "Grantee", "Hidden",
-    "Injected", "Interceptor", "LimitUse", "Limits", "Message", "MistralModel", "ModelFailure", "ModelTurn",
-    "Modify", "NotAllowedError", "NotDone", "NotFoundError", "OllamaModel", "OpenAIModel", "OpenAIResponsesModel",
-    "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending", "PolicyError", "PolicySource",
-    "Portability", "Profile", "Proposed", "Provenance", "Rate", "Registry", "RegistryError", "Replay",
-    "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep", "Sample", "Secret",
-    "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError", "SurehandError",
-    "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec", "ToolView", "Tools",
-    "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export", "lint_tools", "open_engine",
-    "open_project", "parse_model", "policy_rows", "portability", "raw_tool", "read_project", "register_provider",
-    "replay_policies", "run", "shadow_report", "tool",
+    "Deny", "Deputy", "Done", "Engine", "Event", "Export", "Filters", "Finding", "GeminiModel", "GrantInfo",
+    "Grantee", "Hidden", "Injected", "Interceptor", "LimitUse", "Limits", "Message", "MistralModel",
+    "ModelFailure", "ModelTurn", "Modify", "NotAllowedError", "NotDone", "NotFoundError", "OllamaModel",
+    "OpenAIModel", "OpenAIResponsesModel", "OutcomeUnknown", "Output", "Parameter", "ParameterSchema", "Pending",
+    "PolicyError", "PolicySource", "Portability", "Profile", "Proposed", "Provenance", "Rate", "Registry",
+    "RegistryError", "Replay", "Requirement", "Retry", "Rewrite", "RowResult", "RunEvent", "RunInfo", "RunStep",
+    "Sample", "Secret", "Settings", "Shadow", "ShadowReport", "SpecError", "StillUnknown", "Store", "StoreError",
+    "SurehandError", "SystemMessage", "Tool", "ToolCall", "ToolError", "ToolFilter", "ToolResult", "ToolSpec",
+    "ToolView", "Tools", "Unavailable", "UserMessage", "ViewEntry", "Withhold", "bind_tool", "export",
+    "lint_tools", "open_engine", "open_project", "parse_model", "policy_rows", "portability", "raw_tool",
+    "read_project", "register_provider", "replay_policies", "run", "shadow_report", "tool",
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from surehand.testing.dialect_contract import DialectContract
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
 from tests.providers.wire_bedrock import BedrockWire
 from tests.providers.wire_cohere import CohereWire
+from tests.providers.wire_gemini import GeminiWire
 from tests.providers.wire_mistral import MistralWire
 from tests.providers.wire_ollama import OllamaWire
 from tests.providers.wire_openai_responses import OpenAIResponsesWire
@@ -18,6 +19,7 @@ WIRES = [
     AnthropicWire(),
     BedrockWire(),
     CohereWire(),
+    GeminiWire(),
     MistralWire(),
     OllamaWire(),
     OpenAIResponsesWire(),

@@ -9,7 +9,8 @@ import surehand as sh
 from surehand.agent import Model, RunEvent, run
 from tests.desk import ASK_FINANCE, Desk, pay_tool
 from tests.wire.aimock import Aimock
-from tests.wire.test_sdks import find_order
+from tests.wire.conftest import MOCKED_WORD
+from tests.wire.test_sdks import find_order, in_journal
 
 
 @pytest.fixture
@@ -28,6 +29,7 @@ async def approving(engine: sh.Engine, desk: Desk, events: AsyncGenerator[RunEve
     return heard
 
 
+@MOCKED_WORD
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 @pytest.mark.parametrize("wait", [True, False], ids=["wait", "resume"])
 async def test_a_run_completes(
@@ -50,5 +52,7 @@ async def test_a_run_completes(
     assert heard[-1].data["text"] == "Order A1 is found, and Bob is paid."
     assert desk.done == [("pay", "bob", 1, 20_000)]
     _, second = aimock.journal(request.node.name)
-    results = [(said["tool_call_id"], said["content"]) for said in second["body"]["messages"] if said["role"] == "tool"]
+    results = [
+        (said["tool_call_id"], in_journal(said)) for said in second["body"]["messages"] if said["role"] == "tool"
+    ]
     assert results == [("call_look", "order A1"), ("call_pay", "paid 20000 to bob")]

@@ -1,5 +1,6 @@
 """The real SDKs, over a real connection, through our models and our dialects."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from surehand.schema import parse_arguments
 from surehand.testing.dialect_wire import view_of
 from tests.desk import Desk, pay_tool
 from tests.wire.aimock import Aimock
-from tests.wire.conftest import KEY
+from tests.wire.conftest import KEY, MOCKED_WORD
 
 
 @sh.tool(read_only=True, permissions=["orders:read"])
@@ -45,6 +46,12 @@ async def ask(model: Model, messages: list[Message], export: Export, *, stream: 
     return fold.end()
 
 
+def in_journal(said: dict[str, Any]) -> str:
+    """A result as aimock tells it: in terms of Chat Completions, but with the object that Gemini wants around it."""
+    content: str = said["content"]
+    return json.loads(content)["output"] if content.startswith('{"output":') else content
+
+
 def asking(model: Model, text: str) -> dict[str, Any]:
     """A request without tools."""
     spoken = dialect(model.dialect)
@@ -63,6 +70,7 @@ async def failure(model: Model, text: str, *, stream: bool, heard: list[Any] | N
     return raised.value
 
 
+@MOCKED_WORD
 @pytest.mark.parametrize("strict", [False, True], ids=["loose", "strict"])
 async def test_two_calls_at_once_and_then_text(
     make_model: Callable[[], Model],
@@ -101,7 +109,7 @@ async def two_calls(
     assert (turn.text, turn.calls, turn.stop) == ("Order A1 is found, and Bob is paid.", (), "stop")
     first, second = journal(test)
     assert {tool["function"]["name"] for tool in first["body"]["tools"]} == {"find_order", "pay"}
-    assert [said["content"] for said in second["body"]["messages"] if said["role"] == "tool"] == [
+    assert [in_journal(said) for said in second["body"]["messages"] if said["role"] == "tool"] == [
         "done find_order",
         "done pay",
     ]
@@ -143,7 +151,8 @@ async def test_a_stream_that_breaks_off(make_model: Callable[[], Model]) -> None
 
 async def test_nobody_listens(provider: str, monkeypatch: pytest.MonkeyPatch, unused_tcp_port: int) -> None:
     variables = provider.partition("-")[0].upper()
-    monkeypatch.setenv(f"{variables}_BASE_URL", f"http://127.0.0.1:{unused_tcp_port}")
+    variable = {"google": "GOOGLE_GEMINI_BASE_URL"}.get(provider, f"{variables}_BASE_URL")
+    monkeypatch.setenv(variable, f"http://127.0.0.1:{unused_tcp_port}")
     monkeypatch.setenv(f"{variables}_API_KEY", KEY)
     model = parse_model(f"{provider}:m")
     assert isinstance(model, Model)
@@ -156,8 +165,14 @@ async def test_nobody_listens(provider: str, monkeypatch: pytest.MonkeyPatch, un
 async def test_the_environment_leads_there(provider: str, aimock: Aimock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"{aimock.url}/v1")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", aimock.url)
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", aimock.url)
     monkeypatch.setenv(f"{provider.partition('-')[0].upper()}_API_KEY", KEY)
     model = parse_model(f"{provider}:m")
     assert isinstance(model, Model)
+    if provider == "google":  # the SDK asks for version `v1`, which aimock does not have
+        async with model:
+            failed = await failure(model, "please pay bob", stream=False)
+        assert str(failed) == "google-genai answered 404: Not found"
+        return
     async with model:
         assert "I look the order up" in str(await model.complete(asking(model, "please pay bob")))

@@ -8,7 +8,7 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..errors import ConfigError
 from ..providers import CallDelta, Choice, Dialect, Export, Fold, Message, ModelTurn, TextDelta
@@ -21,6 +21,10 @@ from .script import ScriptError
 T = TypeVar("T")
 Tell = Callable[[RunEventKind, dict[str, Any]], None]
 _log = logging.getLogger("surehand.agent")
+_ANNOUNCING: Final = frozenset(
+    {"tool_calls", "tool_use", "function_call", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"}
+)
+"""Words of providers for an answer that calls tools, or that should have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,4 +132,4 @@ def _is_silent(turn: ModelTurn) -> bool:
 
 def announced(turn: ModelTurn) -> bool:
     """Whether the provider said that calls follow, and none did."""
-    return turn.raw_stop in ("tool_calls", "tool_use", "function_call") and not turn.calls
+    return turn.raw_stop in _ANNOUNCING and not turn.calls

@@ -105,6 +105,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The field of a last message by the model that asks to go on with it, where the provider wants that said."""
     returns_reasoning: bool = True
     """Whether the provider's own reasoning fields are sent back with a turn of its own."""
+    call_signature: str = ""
+    """What stands on the first call of a turn that another model made, where each step needs an opaque signature."""
     base_url: str = ""
     """Where its API is, for clients of a format that several providers speak. Empty: the SDK knows."""
     key_env: str = ""

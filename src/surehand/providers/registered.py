@@ -14,6 +14,7 @@ from .dialect import Dialect
 from .formats.anthropic import Anthropic
 from .formats.bedrock import Bedrock
 from .formats.cohere import Cohere
+from .formats.gemini import Gemini
 from .formats.ollama import Ollama
 from .formats.openai_chat import OpenAIChat
 from .formats.openai_responses import OpenAIResponses
@@ -23,6 +24,7 @@ from .profiles.anthropic import ANTHROPIC
 from .profiles.bedrock import BEDROCK
 from .profiles.cohere import COHERE
 from .profiles.compatible import COMPATIBLE
+from .profiles.google import GEMINI
 from .profiles.mistral import MISTRAL
 from .profiles.ollama import OLLAMA
 from .profiles.openai import AZURE_OPENAI, OPENAI_CHAT, OPENAI_RESPONSES
@@ -34,6 +36,7 @@ FORMATS: Final[Mapping[str, Make]] = MappingProxyType(
         "openai-chat": OpenAIChat,
         "openai-responses": OpenAIResponses,
         "anthropic": Anthropic,
+        "gemini": Gemini,
         "bedrock": Bedrock,
         "ollama": Ollama,
         "cohere": Cohere,
@@ -45,6 +48,7 @@ _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
     ("openai-chat", (OPENAI_CHAT, AZURE_OPENAI, MISTRAL, *COMPATIBLE)),
     ("openai-responses", (OPENAI_RESPONSES,)),
     ("anthropic", (ANTHROPIC,)),
+    ("gemini", (GEMINI,)),
     ("bedrock", (BEDROCK,)),
     ("ollama", (OLLAMA,)),
     ("cohere", (COHERE,)),

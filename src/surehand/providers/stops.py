@@ -46,6 +46,23 @@ _WORDS: Final[dict[str, Stop]] = {
     "content_filtered": "content_filter",
     "malformed_model_output": "length",
     "malformed_tool_use": "length",
+    # (S) google-genai: FinishReason, with `MAX_TOKENS` as above. A call that could not be read was announced, not made
+    "STOP": "stop",
+    "CONTINUATION": "length",
+    "SAFETY": "content_filter",
+    "RECITATION": "content_filter",
+    "LANGUAGE": "content_filter",
+    "BLOCKLIST": "content_filter",
+    "PROHIBITED_CONTENT": "content_filter",
+    "SPII": "content_filter",
+    "IMAGE_SAFETY": "content_filter",
+    "IMAGE_PROHIBITED_CONTENT": "content_filter",
+    "IMAGE_RECITATION": "content_filter",
+    "ESCALATION": "content_filter",
+    "PUP_LIMITED_DISABLED": "content_filter",
+    "MODEL_ARMOR": "content_filter",
+    "MALFORMED_FUNCTION_CALL": "tool_calls",
+    "UNEXPECTED_TOOL_CALL": "tool_calls",
 }
 _BAD: Final[frozenset[Stop]] = frozenset({"length", "content_filter", "refusal", "resources"})
 _CUT: Final[frozenset[Stop]] = frozenset({"length", "resources"})

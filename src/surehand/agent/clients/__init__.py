@@ -3,6 +3,7 @@
 from .anthropic import AnthropicModel
 from .bedrock import BedrockModel
 from .cohere import CohereModel
+from .google import GeminiModel
 from .mistral import MistralModel
 from .ollama import OllamaModel
 from .openai import OpenAIModel
@@ -12,6 +13,7 @@ __all__ = [
     "AnthropicModel",
     "BedrockModel",
     "CohereModel",
+    "GeminiModel",
     "MistralModel",
     "OllamaModel",
     "OpenAIModel",

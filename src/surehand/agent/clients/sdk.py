@@ -166,8 +166,10 @@ class SdkModel:
         """What the SDK answers. A failure of its own is raised without what it holds: headers, and so the key."""
         try:
             return await sending
+        except ModelFailure as error:
+            problem: Exception = error
         except json.JSONDecodeError as error:
-            problem: Exception = self._failure(error)
+            problem = self._failure(error)
         except (TypeError, ValueError) as error:
             problem = ConfigError(f"{self.package} cannot send this request: {self._safe(str(error))}")
         except Exception as error:

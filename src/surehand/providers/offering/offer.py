@@ -15,6 +15,7 @@ from ...view import ToolView
 from ..export import Export
 from ..profile import Profile
 from .names import wire_names
+from .openapi import to_openapi
 from .restore import Restoration, property_names, renamed
 from .root import plain_root
 from .strict import StrictSchema, Verdict, to_strict
@@ -138,6 +139,8 @@ class _Export:
         if drop_nulls or aliases:
             root, _ = plain_root(original, self.profile.root_forbids)
             self.restorations[spec.name] = Restoration(parameters=root, drop_nulls=drop_nulls, names=aliases)
+        if self.profile.schema == "openapi":
+            parameters = self.as_openapi(spec.name, parameters, rules, said)
         description = cut(spec.description, " ".join(rules), self.profile.description_max)
         if not description.startswith(spec.description.rstrip()):
             said.append(f"description cut to {self.profile.description_max} characters")
@@ -145,6 +148,16 @@ class _Export:
             self.notes.append(f"{spec.name}: {'; '.join(said)}")
         says = self.profile.strict_assumed or (self.strict and self.profile.strict is not None)
         return Offer(name=wire, description=description, parameters=parameters, strict=strict if says else None)
+
+    def as_openapi(self, name: str, parameters: dict[str, Any], rules: list[str], said: list[str]) -> dict[str, Any]:
+        """The schema as OpenAPI, and with it what it no longer says."""
+        made = to_openapi(parameters)
+        rules.extend(made.rules)
+        if made.losses and self.verdicts.get(name) == "lossless":
+            self.verdicts[name] = "lossy"
+            said[:] = ["lossy", *said]
+        said.extend(made.losses)
+        return made.schema
 
     def aliased(self, original: dict[str, Any], said: list[str]) -> tuple[dict[str, Any], dict[str, str]]:
         """The schema with property names that fit, and the real name of each that had to change."""

@@ -36,7 +36,7 @@ _ASSERTIONS: Final = frozenset(
     | {"$ref", "unevaluatedProperties", *(word for words in _LIMITS.values() for word in words), *_NEVER}
 )
 """All that says anything about a value; the rest is for people."""
-_HARD_PATTERN: Final = re.compile(r"\(\?[=!<]|\\[bB1-9]|\{\d{3,}")
+HARD_PATTERN: Final = re.compile(r"\(\?[=!<]|\\[bB1-9]|\{\d{3,}")
 """(D) Anthropic: no look-around, back-reference, `\\b` or large repetition. (E) OpenAI: "regex lookaround is not
 supported", pydantic/pydantic-ai pull 5519."""
 _TYPES: Final[dict[type, str]] = {
@@ -230,7 +230,7 @@ class _Walker:
         rules = self.rules
         if keyword == "format" and value not in rules.formats:
             return False
-        if keyword == "pattern" and _HARD_PATTERN.search(str(value)):
+        if keyword == "pattern" and HARD_PATTERN.search(str(value)):
             return False
         if keyword == "minItems" and rules.min_items_max is not None and value > rules.min_items_max:
             return False

@@ -36,6 +36,16 @@ def told(keyword: str, value: Any) -> str:
     return _WORDS[keyword].format(value if keyword in ("pattern", "format") else as_text(value))
 
 
+def told_values(values: list[Any]) -> str:
+    """The values that are accepted."""
+    return f"one of {_brief(values)[1:-1]}" if len(values) != 1 else f"always {as_text(values[0])}"
+
+
+def told_whole(schema: Any) -> str:
+    """A schema that holds too, in its own words: they are brief, and models read them."""
+    return f"satisfies {_brief(schema)}"
+
+
 def extended(description: str, parts: Iterable[str]) -> str:
     """A description with what a schema cannot say."""
     said = "; ".join(parts)
