@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NO_KEY = "nothing says which effect"
 """How the refusal of a call without a key goes."""
-_PROVIDERS = {"openai-chat": "openai", "anthropic": "anthropic"}
+_PROVIDERS = {"openai-chat": "openai", "anthropic": "anthropic", "gemini": "google"}
 """Dialect of a stored run -> what `--model` says before a name."""
 
 
