@@ -63,7 +63,9 @@ def start(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="MODEL", help="Required: openai:NAME, anthropic:NAME, google:NAME, or script:FILE."),
+        typer.Option(
+            "--model", metavar="MODEL", help="Required: openai:NAME, anthropic:NAME, google:NAME, or script:FILE."
+        ),
     ] = None,
     run_id: Annotated[
         str | None,
