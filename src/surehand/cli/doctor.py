@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 State = Literal["ok", "warning", "problem"]
 _STYLES: dict[State, Style] = {"ok": "green", "warning": "yellow", "problem": "red"}
-_EXTRAS = ("openai", "anthropic")
+_EXTRAS = ("openai", "anthropic", "google-genai", "boto3", "mistralai", "ollama", "cohere")
 
 
 class Finding(NamedTuple):
@@ -145,7 +145,7 @@ def _extras() -> Finding:
     there = [f"{name} {version}" for name, version in found.items() if version]
     if there:
         return Finding("ok", "model clients", ", ".join(there))
-    advice = 'pip install "surehand[openai]" or "surehand[anthropic]"'
+    advice = 'pip install "surehand[openai]" or the extra of another provider: anthropic, google, bedrock, mistral, ollama, cohere'
     return Finding("warning", "model clients", "none, so a run can only play a script", advice)
 
 

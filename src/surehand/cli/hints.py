@@ -21,11 +21,8 @@ if TYPE_CHECKING:
 
 _NO_KEY = "nothing says which effect"
 """How the refusal of a call without a key goes."""
-_PROVIDERS = {
-    "openai-chat": "openai",
-    **{one: one for one in ("anthropic", "ollama", "cohere", "text")},
-}
-"""Dialect of a stored run -> what `--model` says before a name."""
+_PROVIDERS = {"openai-chat": "openai", "gemini": "google"}
+"""Provider of a stored run -> what `--model` says before a name, where that is another word."""
 
 
 _SLIP = 0.75
@@ -103,8 +100,7 @@ async def _with_run(engine: Engine, record: CallRecord, session: Session) -> str
     dialect, _, name = run.model.partition(":")
     if name.startswith("script:"):
         return resume_run(run.run_id, name, session.as_option(run.caller))
-    provider = _PROVIDERS.get(dialect)
-    return "" if provider is None else resume_run(run.run_id, f"{provider}:{name}", session.as_option(run.caller))
+    return resume_run(run.run_id, f"{_PROVIDERS.get(dialect, dialect)}:{name}", session.as_option(run.caller))
 
 
 def resume_run(run_id: str, model: str, as_option: str) -> str:
