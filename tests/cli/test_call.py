@@ -119,6 +119,9 @@ def test_a_call_of_unknown_outcome_is_settled_by_evidence(project: Project) -> N
     settle = ("call", "unknown", "resolve", call_id, "--evidence", "the bank says so")
     assert project.run(*settle, "--as", "bob").code == 2
     assert project.run(*settle, "--done", "--as", "alice").code == 1
+    for broken in ('{"paid": 7, "paid": 8}', '{"paid": NaN}', ""):
+        refused = project.run(*settle, "--done", "--result", broken, "--as", "bob")
+        assert (refused.code, "not JSON" in refused.err) == (2, True)
     settled = project.run(*settle, "--done", "--result", '{"paid": 7}', "--as", "bob")
     assert (settled.code, settled.out.splitlines()[0]) == (0, "status: ok")
     assert project.json("call", "resume", call_id, "--as", "alice")["structured"] == {"paid": 7}

@@ -94,7 +94,7 @@ def parse_arguments(
     return cast("dict[str, Any]", value)
 
 
-def parse_json(text: str, max_depth: int) -> Any:
+def parse_json(text: str, max_depth: int = DEFAULT_LIMITS.max_depth) -> Any:
     """Any JSON value under the same rules.
 
     Raises:
