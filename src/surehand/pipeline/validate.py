@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from ..schema import Coercion
 from ..spec.hashes import canonical_json
 from .passage import Passage, Stop
@@ -45,7 +47,7 @@ def _wrong(p: Passage, *lines: str, **details: Any) -> Stop:
 def _differences(before: dict[str, object], after: dict[str, object]) -> tuple[Coercion, ...]:
     """Which arguments their types wrote another way, such as a time in another zone."""
     return tuple(
-        Coercion(path=f"$.{name}", before=before.get(name), after=value)
+        Coercion(path=f"$.{name}", before=before.get(name, msgspec.UNSET), after=value)
         for name, value in after.items()
         if name not in before or canonical_json(before[name]) != canonical_json(value)
     )
