@@ -205,6 +205,15 @@ def test_null_is_left_out_at_any_depth_but_never_of_a_list() -> None:
     assert [change.path for change in changes] == ["$.o", "$.o.x", "$.a[0].x"]
 
 
+def test_without_coercions_only_equal_numbers_get_one_form() -> None:
+    before = {"q": "a", "limit": "5", "tag": None}
+    validator = compile_parameters(C49, "c49")
+    assert validator.coerce(before, numbers=True) == (before, ())
+    after, changes = validator.coerce({"q": "a", "limit": 5.0}, numbers=True)
+    assert json.dumps(after) == '{"q": "a", "limit": 5}'
+    assert changes == (Coercion("$.limit", 5.0, 5),)
+
+
 DEEP_DUPLICATES = [
     '{"a": 1, "a": 2}',
     '{"o": {"a": 1, "\\u0061": 1}}',

@@ -129,6 +129,7 @@ def _beside(p: Passage) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "charges": [[one.limit, one.amount] for one in p.charges],
         "limit": p.refused_by,
+        "liberties": list(p.liberties),
         "fallback_for": p.fallback_for,
         "fallback_of": p.fallback_of,
         "cached": p.reused is not None,

@@ -74,10 +74,12 @@ class Plan:
 
     _root: _Node
 
-    def coerce(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
-        """See `coerce`."""
+    def coerce(
+        self, arguments: dict[str, Any], *, numbers: bool = False
+    ) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
+        """See `coerce`; with `numbers`, equal numbers get one form, and nothing else changes."""
         found: list[Coercion] = []
-        coerced = _coerce(self._root, arguments, [], found)
+        coerced = arguments if numbers else _coerce(self._root, arguments, [], found)
         same = one_form(coerced, lambda path, before, after: found.append(Coercion(json_path(path), before, after)))
         return same, tuple(found)
 
