@@ -15,6 +15,7 @@ from .limits import Budget, Limits, Quotas, Rate
 from .limits.declared import read_limit
 from .notify import NotifySettings
 from .release.review_limits import ReviewLimits
+from .schema import Strictness
 from .types import BUILTIN_ROLES, SELF, Caller, group_names
 from .view import FILTER_TABLES, Filters, read_filters
 
@@ -25,6 +26,7 @@ _MAX_FILE_CHARS = 4 * 1024 * 1024
 _SHOWN_CHARS = 80
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
+    "arguments": get_args(Strictness),
     "irreversible": get_args(Irreversible),
     "read_only_records": get_args(ReadOnlyRecords),
 }
@@ -57,6 +59,10 @@ class Settings:
     None: roles are not checked."""
     irreversible: Irreversible = "ask"
     """Whether calls that nobody can take back ask a person or are always denied."""
+    arguments: Strictness = "exact"
+    """What may be done to the arguments that models write. `strict`: nothing. `exact`: a value becomes what the schema
+    declares where it can be only that, such as `"5"` 5. `lenient`: also, text that is no JSON may be spelled as Python
+    spells it, with trailing commas and with line breaks in strings."""
     read_only_records: ReadOnlyRecords = "after"
     """`before`: a read-only result is returned only when its record is durable."""
     tenants: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])

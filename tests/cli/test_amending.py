@@ -66,7 +66,13 @@ def test_an_edit_that_is_refused_says_why(project: Project) -> None:
         refused = project.json("approvals", "edit", approval_id, *given, "--as", "bob", code=1)
         assert refused["error"]["code"] == "approval.invalid"
         assert words in refused["error"]["message"]
-    for given in ((), ("--set", "cents"), ("--set", "a=1", "--arguments", "{}"), ("--arguments", "[1]")):
+    for given in (
+        (),
+        ("--set", "cents"),
+        ("--set", "a=1", "--arguments", "{}"),
+        ("--arguments", "[1]"),
+        ("--arguments", ""),
+    ):
         assert project.run("approvals", "edit", approval_id, *given, "--as", "bob").code == 2
     assert project.json("approvals", "show", approval_id, "--as", "bob")["status"] == "open"
 

@@ -2,10 +2,11 @@
 
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.cli.driver import Project
+from tests.cli.driver import Project, make
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -119,6 +120,9 @@ def test_a_call_of_unknown_outcome_is_settled_by_evidence(project: Project) -> N
     settle = ("call", "unknown", "resolve", call_id, "--evidence", "the bank says so")
     assert project.run(*settle, "--as", "bob").code == 2
     assert project.run(*settle, "--done", "--as", "alice").code == 1
+    for broken in ('{"paid": 7, "paid": 8}', '{"paid": NaN}', ""):
+        refused = project.run(*settle, "--done", "--result", broken, "--as", "bob")
+        assert (refused.code, "not JSON" in refused.err) == (2, True)
     settled = project.run(*settle, "--done", "--result", '{"paid": 7}', "--as", "bob")
     assert (settled.code, settled.out.splitlines()[0]) == (0, "status: ok")
     assert project.json("call", "resume", call_id, "--as", "alice")["structured"] == {"paid": 7}
@@ -129,3 +133,35 @@ def test_a_terminal_shows_what_a_long_call_tells(project: Project) -> None:
     code, shown = project.on_terminal(*slow, answers=[("[red]half way", "^C")])
     assert code == 130
     assert "surehand: interrupted; see how it ended: surehand call show call_" in shown
+
+
+def test_loose_arguments_are_read_where_the_project_is_lenient(tmp_path: Path) -> None:
+    project = make(tmp_path / "desk")
+    loose = ("--args", "{'text': 'it\\'s',}", "--as", "alice")
+    refused = project.json("call", "echo", *loose, code=1)
+    assert refused["error"]["code"] == "ARGUMENTS_NOT_JSON"
+    explain = ("policy", "explain", "echo", *loose)
+    assert "not JSON" in project.run(*explain).err
+    file = project.folder / "surehand.toml"
+    file.write_text('arguments = "lenient"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
+    done = project.json("call", "echo", *loose)
+    assert done["content"] == "it's"
+    shown = project.run("call", "show", done["call_id"], "--as", "alice").out
+    assert "parsed: leniently: Python's escapes, single quotes, trailing commas" in shown.splitlines()
+    story = project.json("call", "show", done["call_id"], "--as", "alice")
+    assert story["liberties"] == ["Python's escapes", "single quotes", "trailing commas"]
+    assert project.json(*explain)["arguments"] == {"text": "it's"}
+
+
+def test_the_rows_of_policies_are_as_strict_as_calls(tmp_path: Path) -> None:
+    project = make(tmp_path / "desk")
+    rows = project.folder / "rows.toml"
+    rows.write_text(
+        '[[row]]\ncaller = "alice"\ntool = "pay"\narguments = {order = "x", cents = "5"}\nexpect = "allow"\n',
+        encoding="utf-8",
+    )
+    assert project.json("policy", "test", str(rows))["ok"] is True
+    file = project.folder / "surehand.toml"
+    file.write_text('arguments = "strict"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
+    (row,) = project.json("policy", "test", str(rows), code=1)["results"]
+    assert 'expected an integer, got the string "5"' in row["problems"][0]

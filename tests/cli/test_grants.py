@@ -64,6 +64,9 @@ def test_approve_and_remember(project: Project) -> None:
     [
         (("--where", "{"), 2, "not JSON"),
         (("--where", "[]"), 2, "must be a JSON object"),
+        (("--where", ""), 2, "not JSON"),
+        (("--where", '{"cents": {"at_most": 1}, "cents": {"at_most": 100}}'), 2, "uplicate key"),
+        (("--where", '{"cents": {"at_most": NaN}}'), 2, "not JSON"),
         (("--where", '{"cent": {"at_most": 1}}'), 1, "no argument 'cent'; there are cents, order"),
         (("--where", "{}", "--expires", "soon"), 2, "write 30m, 12h or 7d"),
         (("--where", "{}", "--expires", "9999d"), 1, "expires_s must be"),

@@ -1,6 +1,7 @@
 """`Settings`, `Limits` and the project file: what is wrong is refused by name, with what to write instead."""
 
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def refusal(text: str, tmp_path: Path) -> str:
     [
         ({"irreversible": "denied"}, "irreversible must be 'ask' or 'deny', not 'denied'"),
         ({"read_only_records": "never"}, "read_only_records must be 'after' or 'before'"),
+        ({"arguments": "loose"}, "arguments must be 'strict' or 'exact' or 'lenient', not 'loose'"),
         ({"irreversible": ["ask"]}, "irreversible must be"),
         ({"store": Path("x.db")}, "store must be a string"),
         ({"store": ""}, "store must be a string that is not empty"),
@@ -93,7 +95,10 @@ def test_a_whole_number_of_seconds_is_a_time() -> None:
     ("text", "said"),
     [
         ('stroe = "x"', "there is no setting 'stroe'; did you mean 'store'?"),
-        ("zzz = 1", "there is no setting 'zzz'; known are agents, always, anchor, approvers, audit, budgets, callers"),
+        (
+            "zzz = 1",
+            "there is no setting 'zzz'; known are agents, always, anchor, approvers, arguments, audit, budgets",
+        ),
         ('read_only_records = "before"', "there is no setting 'read_only_records'"),
         ("store = 1", "store must be a string"),
         ('store = "sqlite:///a\\u0000"', "store must not hold a NUL"),
@@ -166,3 +171,15 @@ def test_roles_are_all_that_callers_may_have(tmp_path: Path) -> None:
         "callers.sam: there is no role 'suport' in roles; did you"
     )
     assert refusal('roles = "support"', tmp_path).startswith("roles must be a list of strings")
+
+
+@pytest.mark.parametrize("chosen", ["strict", "exact", "lenient"])
+def test_what_may_be_done_to_arguments(chosen: str, tmp_path: Path) -> None:
+    file = tmp_path / "surehand.toml"
+    file.write_text(f'arguments = "{chosen}"', encoding="utf-8")
+    assert sh.read_project(file)[0].arguments == chosen
+    assert sh.Settings().arguments == "exact"
+
+
+def test_there_are_few_settings() -> None:
+    assert len(fields(sh.Settings)) <= 25

@@ -10,11 +10,11 @@ import pytest
 
 from surehand.providers import export
 from surehand.providers.dialect import Export
-from surehand.providers.offering.nulls import accepts_null
 from surehand.providers.offering.strict import to_strict
 from surehand.providers.profiles.anthropic import ANTHROPIC_STRICT
 from surehand.providers.profiles.openai import OPENAI_STRICT
 from surehand.schema import compile_parameters
+from surehand.schema.nulls import accepts_null
 from surehand.testing.dialect_wire import BOX, WrittenCall, spec_of, view_of
 from tests.providers.wire import AnthropicWire, OpenAIChatWire
 

@@ -4,6 +4,7 @@ import json
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,6 +137,99 @@ def test_what_is_not_exact_stays(schema: Any, value: Any) -> None:
     assert not changes
 
 
+C49 = {
+    "type": "object",
+    "properties": {
+        "q": {"type": "string"},
+        "limit": {"type": "integer", "default": 10},
+        "tag": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": "x"},
+    },
+    "required": ["q"],
+}
+
+
+def test_c49_null_for_an_optional_is_left_out_where_it_is_refused() -> None:
+    validator = compile_parameters(C49, "c49")
+    before = {"q": "a", "limit": None, "tag": None}
+    after, changes = validator.coerce(before)
+    assert after == {"q": "a", "tag": None}
+    assert changes == (Coercion("$.limit", None, msgspec.UNSET),)
+    assert changes[0].kinds == ("null", "absent")
+    assert validator.fill_defaults(after) == {"q": "a", "tag": None, "limit": 10}
+    assert before == {"q": "a", "limit": None, "tag": None}
+    assert validator.coerce(after) == (after, ())
+    assert validator.coerce({"q": None}) == ({"q": None}, ())
+
+
+@pytest.mark.parametrize(
+    ("schema", "kept"),
+    [
+        (INTEGER, False),
+        ({"type": "string"}, False),
+        ({"enum": ["a", "b"]}, False),
+        ({"const": 1}, False),
+        ({"anyOf": [INTEGER, {"type": "string"}]}, False),
+        ({"$ref": "#/$defs/n"}, False),
+        ({"allOf": [{}, {"$ref": "#/$defs/n"}]}, False),
+        ({"not": {"type": "null"}}, False),
+        (False, False),
+        (True, True),
+        ({}, True),
+        ({"type": ["integer", "null"]}, True),
+        ({"enum": ["a", None]}, True),
+        ({"const": None}, True),
+        ({"oneOf": [INTEGER, {"type": "null"}]}, True),
+        ({"not": {"type": "integer"}}, True),
+        ({"not": {"type": "null", "minLength": 1, "if": True, "then": False}}, True),
+    ],
+)
+def test_null_stays_where_the_schema_may_take_it(schema: Any, kept: bool) -> None:
+    whole = field(schema, **{"$defs": {"n": INTEGER}})
+    after, changes = coerce(whole, {"x": None})
+    assert (after, bool(changes)) == (({"x": None}, False) if kept else ({}, True))
+    if not kept:
+        assert not compile_parameters(whole, "null").is_valid({"x": None})
+    assert coerce({**whole, "required": ["x"]}, {"x": None}) == ({"x": None}, ())
+
+
+def test_null_is_left_out_at_any_depth_but_never_of_a_list() -> None:
+    inner = field(INTEGER)
+    schema = {
+        "type": "object",
+        "properties": {"o": inner, "a": {"type": "array", "items": inner}, "n": {"type": "array", "items": INTEGER}},
+        "additionalProperties": INTEGER,
+    }
+    before = {"o": '{"x": null}', "a": [{"x": None}, {"x": 1}], "n": [None], "other": None}
+    after, changes = coerce(schema, before)
+    assert after == {"o": {}, "a": [{}, {"x": 1}], "n": [None], "other": None}
+    assert [change.path for change in changes] == ["$.o", "$.o.x", "$.a[0].x"]
+
+
+def test_without_coercions_only_equal_numbers_get_one_form() -> None:
+    before = {"q": "a", "limit": "5", "tag": None}
+    validator = compile_parameters(C49, "c49")
+    assert validator.coerce(before, numbers=True) == (before, ())
+    after, changes = validator.coerce({"q": "a", "limit": 5.0}, numbers=True)
+    assert json.dumps(after) == '{"q": "a", "limit": 5}'
+    assert changes == (Coercion("$.limit", 5.0, 5),)
+
+
+DEEP_DUPLICATES = [
+    '{"a": 1, "a": 2}',
+    '{"o": {"a": 1, "\\u0061": 1}}',
+    '{"a": NaN}',
+    '{"a": 1',
+    "{'a': 1}",
+    '{"a": 1,}',
+]
+
+
+@pytest.mark.parametrize("text", DEEP_DUPLICATES)
+def test_json_text_in_an_argument_is_read_as_strictly(text: str) -> None:
+    for schema, value in (({"type": "object"}, text), ({"type": "array"}, f"[{text}]")):
+        assert coerce(field(schema), {"x": value}) == ({"x": value}, ())
+
+
 def test_long_chains_of_references_are_left_alone() -> None:
     definitions: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(20)}
     schema = field({"$ref": "#/$defs/d0"}, **{"$defs": definitions | {"d20": INTEGER}})
@@ -168,11 +262,14 @@ MIXED = {
         "a": {"type": "array", "items": INTEGER},
         "o": {"type": "object", "properties": {"i": INTEGER}},
         "m": {"anyOf": [{"type": "string"}, INTEGER]},
+        "z": {"type": ["integer", "null"]},
+        "r": {"type": "integer"},
     },
+    "required": ["r"],
 }
 texts = st.text() | st.integers().map(str) | st.floats().map(repr) | json_objects.map(json.dumps) | st.just("[1]")
-loose = texts | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
-mixed = st.dictionaries(st.sampled_from("inbsaom"), loose | st.lists(loose, max_size=3))
+loose = texts | st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
+mixed = st.dictionaries(st.sampled_from("inbsaomzr"), loose | st.lists(loose, max_size=3))
 
 
 @given(mixed)
@@ -191,6 +288,7 @@ def test_coercion_never_makes_a_valid_value_invalid_nor_touches_what_is_right(ar
     after, changes = validator.coerce(arguments)
     if validator.is_valid(arguments):
         assert validator.is_valid(after)
+        assert after == arguments
         assert all(isinstance(change.before, float) for change in changes)
     for change in changes:
         if isinstance(change.after, int | float):

@@ -9,6 +9,7 @@ The facts of a row (all optional; unknown ones are ignored, so that old and new 
     parent_call_id, depth          whose handler made it; child_call_id, child_name, child_status: what its own made
     caller {id, agent, environment}              on whose behalf
     arguments, args_hash           redacted summary; keyed hash
+    liberties                      what was loose in the text of the arguments, where a lenient engine read it
     coercions                      values that validation changed, one entry each
     decision {kind, policies, reasons, requirements, shadow}, policy_set   why it was allowed, denied or asked, and what
                                    policies in shadow mode would have made of it
@@ -83,6 +84,8 @@ class CallStory(msgspec.Struct, frozen=True, kw_only=True):
     policies: tuple[str, ...]
     reasons: tuple[str, ...]
     policy_set: str
+    liberties: tuple[str, ...]
+    """What was loose in the text of the arguments; empty if it was JSON."""
     coercions: tuple[Any, ...]
     """What validation changed; empty if the arguments were taken as they came."""
     key: str
@@ -135,6 +138,7 @@ def explain_call(rows: Iterable[AuditRow]) -> CallStory:
         policies=texts_of(decision.get("policies")),
         reasons=texts_of(decision.get("reasons")),
         policy_set=text_of(facts, "policy_set"),
+        liberties=texts_of(facts.get("liberties")),
         coercions=tuple(list_of(facts.get("coercions"))),
         key=text_of(facts, "key"),
         attempts=number_of(facts, "attempt"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from .arguments import ApprovalId
+from .arguments import ApprovalId, json_object, json_value
 from .documents import approval_document, deputy_document
 from .failures import OK
 from .hints import Hint, after_decision
@@ -46,7 +46,7 @@ def edit(
     caller = session.caller
     if bool(changes) is (arguments is not None):
         raise typer.BadParameter("say what changes: --set NAME=VALUE, or --arguments JSON", param_hint="--set")
-    whole = None if arguments is None else _object(arguments)
+    whole = None if arguments is None else json_object(arguments, "--arguments")
     some = None if not changes else dict(_pair(one) for one in changes)
     return _decide(
         session,
@@ -65,7 +65,7 @@ def answer(
     """Give the result yourself; the tool never runs."""
     session = Session(ctx.obj)
     caller = session.caller
-    value = None if structured is None else _json(structured, "--structured")
+    value = None if structured is None else json_value(structured, "--structured")
     return _decide(session, lambda engine: engine.approvals.answer(approval_id, text, by=caller, structured=value))
 
 
@@ -165,32 +165,10 @@ def _pair(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise typer.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--set")
-    found = _value(value)
-    return name, found[0] if found else value
-
-
-def _value(text: str) -> tuple[Any] | None:
-    """The one JSON value that a text is, if it is one."""
-    from ..schema import ParseFailure, parse_arguments
-
-    read = parse_arguments(f'{{"value": {text}}}')
-    return None if isinstance(read, ParseFailure) or set(read) != {"value"} else (read["value"],)
-
-
-def _json(text: str, option: str) -> Any:
-    found = _value(text)
-    if found is None:
-        raise typer.BadParameter("that is not one JSON value", param_hint=option)
-    return found[0]
-
-
-def _object(text: str) -> dict[str, Any]:
-    from ..schema import ParseFailure, parse_arguments
-
-    read = parse_arguments(text)
-    if isinstance(read, ParseFailure):
-        raise typer.BadParameter(read.message, param_hint="--arguments")
-    return read
+    try:
+        return name, json_value(value, "--set")
+    except typer.BadParameter:
+        return name, value
 
 
 def _time(text: str) -> datetime:

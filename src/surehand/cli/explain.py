@@ -121,13 +121,17 @@ def _final(session: Session, entry: Entry, caller: Caller, text: str) -> dict[st
         BadParameter: They are refused before any policy is asked.
     """
     from ..rehearsal import RefusedError, final_arguments
-    from ..schema import ParseFailure, parse_arguments
+    from ..schema import ParseFailure, parse_arguments, parse_lenient
 
-    parsed = parse_arguments(text, limits=session.settings.limits.arguments)
+    strictness, limits = session.settings.arguments, session.settings.limits.arguments
+    if strictness == "lenient":
+        parsed, _ = parse_lenient(text, limits=limits)
+    else:
+        parsed = parse_arguments(text, limits=limits)
     if isinstance(parsed, ParseFailure):
         raise typer.BadParameter(f"no policy is asked, since {parsed.message}", param_hint="--args")
     try:
-        return final_arguments(entry, caller, parsed)
+        return final_arguments(entry, caller, parsed, strictness=strictness)
     except RefusedError as error:
         raise typer.BadParameter(f"no policy is asked, since they are refused: {error}", param_hint="--args") from error
 

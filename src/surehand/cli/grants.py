@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .approvals import confirmed, print_question, terminal
-from .arguments import ApprovalId
+from .arguments import ApprovalId, json_object
 from .documents import grant_document
 from .failures import FAILED, OK
 from .hints import Hint, after_decision
@@ -82,7 +81,8 @@ def remember(
 
 def _give(session: Session, uses: int, expires: str, where: str, **given: Any) -> int:
     caller = session.caller
-    terms: Any = {"uses": uses, "expires_s": _seconds(expires), "where": _where(where), **given}
+    conditions = json_object(where, "--where", "; {} stands for any arguments")
+    terms: Any = {"uses": uses, "expires_s": _seconds(expires), "where": conditions, **given}
 
     async def work(engine: Engine) -> tuple[GrantInfo, Hint]:
         one = await engine.grants.give(by=caller, **terms)
@@ -147,16 +147,6 @@ def _seen(session: Session, approval_id: str) -> bool:
     caller = session.caller
     print_question(aside, session.run(lambda engine: engine.approvals.get(approval_id, by=caller)))
     return confirmed(session, caller, "this, and calls like it")
-
-
-def _where(text: str) -> dict[str, Any]:
-    try:
-        value: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise typer.BadParameter(f"not JSON: {error}", param_hint="--where") from None
-    if not isinstance(value, dict):
-        raise typer.BadParameter("must be a JSON object; {} stands for any arguments", param_hint="--where")
-    return cast("dict[str, Any]", value)
 
 
 def _seconds(text: str) -> float:

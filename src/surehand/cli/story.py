@@ -38,6 +38,7 @@ def tell(out: Printer, story: CallStory) -> None:
             *(("shadow", text) for text in _shadows(story)),
             *(("answer", text) for text in _answers(story)),
             *(("granted", f"by {one.giver} ({one.grant_id})") for one in story.granted),
+            ("parsed", f"leniently: {', '.join(story.liberties)}" if story.liberties else ""),
             ("validated", _validated(story)),
             ("effect", story.effect),
             *(("evidence", step.text) for step in story.steps if step.kind == "call.resolved"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import NotFoundError
-from .arguments import CallId
+from .arguments import CallId, json_value
 from .documents import call_document, unknown_document
 from .failures import FAILED, OK, AlreadySettledError
 from .hints import after_settling
@@ -88,7 +88,7 @@ def resolve(
         raise typer.BadParameter("say --done or --not-done", param_hint="--done")
     if result is not None and not done:
         raise typer.BadParameter("what did not happen has no result; leave it out", param_hint="--result")
-    outcome = Done(_json(result)) if done else NotDone()
+    outcome = Done(None if result is None else json_value(result, "--result")) if done else NotDone()
     session = Session(ctx.obj)
     caller = session.caller
 
@@ -106,13 +106,6 @@ def resolve(
             ) from None
 
     return _print(session, session.run(work, needs="resolve"))
-
-
-def _json(text: str | None) -> Any:
-    try:
-        return None if text is None else json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"not JSON: {error}", param_hint="--result") from None
 
 
 def _print(session: Session, settled: Settled) -> int:

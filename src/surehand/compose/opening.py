@@ -142,6 +142,7 @@ def _apply(services: Services, settings: Settings) -> None:
         ConfigError: A secret that is needed is not in the environment.
     """
     services.read_only_records = settings.read_only_records
+    services.strictness = settings.arguments
     services.always = settings.always
     services.quotas = settings.quotas
     _attend(services, settings)

@@ -52,4 +52,5 @@ def policy_rows(
     """
     settings, folder = read_project(project)
     rows = read_rows(file, settings.callers)
-    return judge_rows(rows, load_world(settings, folder, policies), now_ns=time.time_ns())
+    world = load_world(settings, folder, policies)
+    return judge_rows(rows, world, now_ns=time.time_ns(), strictness=settings.arguments)

@@ -1,7 +1,7 @@
 """THE order of a call. Each stage is a file of its own; this one says when it runs, and nothing else does.
 
      1 resolve    the name in this caller's view
-     2 parse      strict JSON, bounded
+     2 parse      strict JSON, bounded; loose spelling where the engine is lenient
        before     interceptors and `tool.pre`, on copies
      3 validate   exact recorded coercions, defaults, the pinned schema
      4 enrich     injected arguments, then the tool's own `check`

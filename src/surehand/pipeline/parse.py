@@ -1,8 +1,8 @@
-"""Stage 2: the model's text to a JSON object, strictly, within bounds. Nothing is repaired."""
+"""Stage 2: the model's text to a JSON object, within bounds; strictly, unless the engine is lenient."""
 
 from __future__ import annotations
 
-from ..schema import ParseFailure, parse_arguments
+from ..schema import ParseFailure, parse_arguments, parse_lenient
 from ..spec.places import Places
 from .passage import Passage, Stop
 from .services import Services
@@ -16,7 +16,10 @@ def parse(p: Passage, s: Services) -> Stop | None:
             f"The output was cut off by its length limit in this call of `{p.spec.name}`; nothing was done. "
             "Call again with less in one call.",
         )
-    parsed = parse_arguments(p.call.arguments, limits=s.limits.arguments)
+    if s.strictness == "lenient":
+        parsed, p.liberties = parse_lenient(p.call.arguments, limits=s.limits.arguments)
+    else:
+        parsed = parse_arguments(p.call.arguments, limits=s.limits.arguments)
     if isinstance(parsed, ParseFailure):
         # The message quotes what stands there, which may be a secret argument.
         quotes = not Places(p.spec.parameters).holds_secret(())

@@ -105,6 +105,8 @@ class Passage:
     """What the model may write: parsed, then as hooks left it, then coerced and complete."""
     written: dict[str, Any] | None = None
     """What the model wrote, parsed; kept for the approver if it differs."""
+    liberties: tuple[str, ...] = ()
+    """In words, what was loose in the text that it wrote."""
     edit: Edit | None = None
     """What a person made of it: `call` then holds their arguments, `written` still the model's."""
     coercions: tuple[Coercion, ...] = ()

@@ -16,6 +16,7 @@ from ..limits import Limits, Quotas
 from ..ports import Attendant, CallerResolver, Clock, Move, RunSave, Store
 from ..redact import Redactor
 from ..runners import Breakers, Gate, InlineRunner, Runner, ThreadRunner
+from ..schema import Strictness
 from ..secrets import Keyring
 from ..spec import Tool, ToolSpec
 from ..types import Caller
@@ -101,6 +102,8 @@ class Services:
     """Likewise the ends and releases of runs, by tenant and run id: while this engine lives, nobody else takes them."""
     always: tuple[str, ...] = ()
     """Names of tools that a model is shown rather than others."""
+    strictness: Strictness = "exact"
+    """What may be done to what models write."""
     read_only_records: Literal["after", "before"] = "after"
     """Whether the record of a read-only call is durable before its result is returned."""
     ready: Callable[[], Awaitable[World]] | None = None

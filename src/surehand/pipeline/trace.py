@@ -129,6 +129,7 @@ def _beside(p: Passage) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "charges": [[one.limit, one.amount] for one in p.charges],
         "limit": p.refused_by,
+        "liberties": list(p.liberties),
         "fallback_for": p.fallback_for,
         "fallback_of": p.fallback_of,
         "cached": p.reused is not None,
@@ -147,7 +148,7 @@ def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:
         "binding_hash": spec.binding_hash,
         "arguments": redactor_of(p, s).summary(_recordable(p, s), schema),
         "args_hash": p.args_hash or s.keyring.keyed_hash(p.arguments),
-        "coercions": [[c.path, type(c.before).__name__, type(c.after).__name__] for c in p.coercions],
+        "coercions": [[c.path, *c.kinds] for c in p.coercions],
         "decision": None if p.decision is None else decision_facts(p.decision),
     }
 

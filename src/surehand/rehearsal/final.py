@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..pipeline.enrich import caller_value
+from ..pipeline.validate import Wrong, complete
 from ..registry import Entry
+from ..schema import Strictness
 from ..spec import DATA_SOURCES
 from ..types import Caller
 
@@ -14,7 +16,9 @@ class RefusedError(Exception):
     """The arguments are refused before any policy is asked. The message says why."""
 
 
-def final_arguments(entry: Entry, caller: Caller, written: dict[str, Any]) -> dict[str, Any]:
+def final_arguments(
+    entry: Entry, caller: Caller, written: dict[str, Any], *, strictness: Strictness = "exact"
+) -> dict[str, Any]:
     """Checked, complete, and with what comes from the caller.
 
     Interceptors and the tool's own `check=` are not run.
@@ -22,16 +26,10 @@ def final_arguments(entry: Entry, caller: Caller, written: dict[str, Any]) -> di
     Raises:
         RefusedError: The tool does not take these.
     """
-    arguments, _ = entry.parameters.coerce(written)
-    arguments = entry.parameters.fill_defaults(arguments)
-    wrong = [f"{one.path}: {one.message}" for one in entry.parameters.errors(arguments)]
-    if not wrong:
-        try:
-            arguments = entry.tool.as_read(arguments)
-        except ValueError as error:
-            wrong = [str(error)]
-    if wrong:
-        raise RefusedError("; ".join(wrong))
+    completed = complete(entry, written, strictness)
+    if isinstance(completed, Wrong):
+        raise RefusedError("; ".join(completed.lines))
+    arguments, _ = completed
     return {**arguments, **injected(entry, caller)}
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from ..errors import ConfigError
 from ..policy import Ask, Decision, Deny, Word, word
+from ..schema import Strictness
 from ..types import Caller
 from ..view import World
 from .final import RefusedError, final_arguments
@@ -181,24 +182,27 @@ def _caller(where: str, table: _CallerTable) -> Caller:
         raise ConfigError(f"{where}: {error}") from error
 
 
-def judge_rows(rows: Iterable[PolicyRow], world: World, *, now_ns: int) -> list[RowResult]:
+def judge_rows(
+    rows: Iterable[PolicyRow], world: World, *, now_ns: int, strictness: Strictness = "exact"
+) -> list[RowResult]:
     """What the policies of a world say of each row. Runs nothing.
 
     Args:
         rows: From `read_rows`.
         world: Tools and policies.
         now_ns: Nanoseconds since the epoch, for rows that name no time.
+        strictness: Of the engine that would get the calls.
     """
-    return [_judge(row, world, row.now_ns or now_ns) for row in rows]
+    return [_judge(row, world, row.now_ns or now_ns, strictness) for row in rows]
 
 
-def _judge(row: PolicyRow, world: World, now_ns: int) -> RowResult:
+def _judge(row: PolicyRow, world: World, now_ns: int, strictness: Strictness) -> RowResult:
     name, _, version = row.tool.partition("@")
     entry = world.catalog.resolve(name, version or None)
     if entry is None:
         return _undecided(row, f"there is no tool {row.tool!r}; there are {', '.join(sorted(world.catalog.current))}")
     try:
-        final = final_arguments(entry, row.caller, row.arguments)
+        final = final_arguments(entry, row.caller, row.arguments, strictness=strictness)
     except RefusedError as error:
         return _undecided(row, f"no policy is asked, since the arguments are refused: {error}")
     decision = world.look(row.caller, entry, now_us=now_ns // 1000)

@@ -1,16 +1,21 @@
-"""Stage 2 of a call: strict JSON, bounded in size and depth. Nothing is ever repaired."""
+"""Stage 2 of a call: strict JSON, bounded in size and depth. Nothing is repaired unless somebody asks for it."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 import jiter
 
 from ..errors import Code
 from ..spec.hashes import canonical_json
+from .loose import tighten
+
+Strictness: TypeAlias = Literal["strict", "exact", "lenient"]
+"""What may be done to arguments: nothing; exact coercions; these, and reading loose text."""
 
 FORBIDDEN_KEYS: Final = frozenset({"__entity", "__extn"})
 """In a policy's context these would forge an entity or an extension value."""
@@ -79,13 +84,57 @@ def parse_arguments(
         return _not_json("it has a lone surrogate, which no JSON text can hold", arguments, error.start)
     if len(data) > limits.max_bytes:
         return _too_large(limits)
+    return _read(data, arguments, limits, lambda position: position)
+
+
+def parse_lenient(
+    arguments: str | dict[str, Any] | None, *, limits: ArgumentLimits = DEFAULT_LIMITS
+) -> tuple[dict[str, Any] | ParseFailure, tuple[str, ...]]:
+    """Like `parse_arguments`, but text that it does not take for JSON may be spelled more loosely.
+
+    Read are Python's `True`, `False` and `None`, strings in single quotes, Python's escapes, line breaks and tabs in
+    strings, and one comma after the last member. Everything else stays refused, as it is in JSON: text that was cut
+    off, several objects, equal keys, NaN, comments, names without quotes. No text is ever run.
+
+    Args:
+        arguments: As for `parse_arguments`. What that reads, this reads alike.
+        limits: The largest accepted; of text, as it was written.
+
+    Returns:
+        The arguments, and in words what was loose in them; or why they cannot be read.
+    """
+    strict = parse_arguments(arguments, limits=limits)
+    if isinstance(strict, dict) or strict.code != "ARGUMENTS_NOT_JSON" or not isinstance(arguments, str):
+        return strict, ()
+    tight = tighten(arguments)
+    try:
+        data = tight.text.encode()
+    except UnicodeEncodeError:
+        return strict, ()
+    if not tight.liberties:
+        return strict, ()
+    read = _read(data, arguments, limits, tight.origin)
+    return read, tight.liberties if isinstance(read, dict) else ()
+
+
+def _read(
+    data: bytes, text: str, limits: ArgumentLimits, origin: Callable[[int], int]
+) -> dict[str, Any] | ParseFailure:
+    """Reads JSON.
+
+    Args:
+        data: The JSON text.
+        text: As it was written, for messages.
+        limits: The largest accepted.
+        origin: Where in `text` a character of `data` comes from.
+    """
     try:
         value = jiter.from_json(data, catch_duplicate_keys=True, allow_inf_nan=False)
     except ValueError as error:
-        return _explain(str(error), arguments, data, limits)
+        return _explain(str(error), text, origin(_position(str(error), data)), limits)
     if not isinstance(value, dict):
         return ParseFailure(
-            code="TOOL_ARGUMENT_INVALID", message=f"arguments must be one JSON object, not {_near(arguments, 0)}"
+            code="TOOL_ARGUMENT_INVALID", message=f"arguments must be one JSON object, not {_near(text, 0)}"
         )
     try:
         _check(value, limits.max_depth)
@@ -94,7 +143,7 @@ def parse_arguments(
     return cast("dict[str, Any]", value)
 
 
-def parse_json(text: str, max_depth: int) -> Any:
+def parse_json(text: str, max_depth: int = DEFAULT_LIMITS.max_depth) -> Any:
     """Any JSON value under the same rules.
 
     Raises:
@@ -182,8 +231,7 @@ class _Copy:
             raise _TooLarge
 
 
-def _explain(error: str, text: str, data: bytes, limits: ArgumentLimits) -> ParseFailure:
-    position = _position(error, data)
+def _explain(error: str, text: str, position: int, limits: ArgumentLimits) -> ParseFailure:
     reason = _AT.sub("", error)
     if reason.startswith("recursion limit"):
         return ParseFailure(

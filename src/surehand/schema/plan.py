@@ -2,6 +2,7 @@
 
 Text is coerced where the schema names one type (`null` beside it is allowed) that no string satisfies, so that it could
 only be refused there. Text that is declared a string, or that one branch of several would take, is never touched.
+Null is left out where it stands for an optional property whose schema refuses null: so do models say "none".
 Numbers that are equal get one form everywhere, whatever the schema says: to it they are the same.
 """
 
@@ -14,15 +15,19 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, cast
 
+import msgspec
+
 from ..spec.numbers import one_form
 from ..spec.places import follow
 from .keywords import Schema
+from .nulls import accepts_null
 from .parse import DEFAULT_LIMITS, parse_json
 from .violations import json_path
 
 _INTEGER = re.compile(r"-?[1-9][0-9]{0,299}|0")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,299})\.[0-9]{1,300}")
 _MAY_CHANGE: Final[frozenset[type]] = frozenset({str, dict, list})
+_KINDS: Final = {"NoneType": "null", "UnsetType": "absent"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,15 @@ class Coercion:
 
     path: str
     before: Any
+    """`msgspec.UNSET` where a default was filled in that only the types know."""
     after: Any
+    """`msgspec.UNSET` where a null was left out."""
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The types before and after, as Python names them; `null` and `absent` by these names."""
+        before, after = (_KINDS.get(name, name) for name in (type(self.before).__name__, type(self.after).__name__))
+        return before, after
 
 
 @dataclass(slots=True)
@@ -45,6 +58,8 @@ class _Node:
     """For properties that are not named."""
     items: _Node | None = None
     defaults: dict[str, Any] = field(default_factory=dict[str, Any])
+    without_null: frozenset[str] = frozenset()
+    """Optional properties whose schemas refuse null."""
     fills: bool = False
     """Whether there are defaults here or further in."""
 
@@ -59,10 +74,12 @@ class Plan:
 
     _root: _Node
 
-    def coerce(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
-        """See `coerce`."""
+    def coerce(
+        self, arguments: dict[str, Any], *, numbers: bool = False
+    ) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
+        """See `coerce`; with `numbers`, equal numbers get one form, and nothing else changes."""
         found: list[Coercion] = []
-        coerced = _coerce(self._root, arguments, [], found)
+        coerced = arguments if numbers else _coerce(self._root, arguments, [], found)
         same = one_form(coerced, lambda path, before, after: found.append(Coercion(json_path(path), before, after)))
         return same, tuple(found)
 
@@ -74,8 +91,9 @@ class Plan:
 def coerce(schema: Mapping[str, Any], arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
     """Turns values into the declared type where that is exact.
 
-    So `"5"` becomes 5, `"1.5"` 1.5, `"true"` true, and JSON text the object or array that it spells. A float that
-    equals an integer up to 2**53 becomes that, so that 5 and 5.0 are one value for keys and digests.
+    So `"5"` becomes 5, `"1.5"` 1.5, `"true"` true, and JSON text the object or array that it spells. Null for an
+    optional property that refuses null is left out. A float that equals an integer up to 2**53 becomes that, so that
+    5 and 5.0 are one value for keys and digests.
 
     Args:
         schema: A compiled schema's `schema`, or any that passed the same checks.
@@ -131,13 +149,16 @@ class _Builder:
             return self.known[id(schema)]
         node = self.known[id(schema)] = _Node(kind=_single_type(schema))
         self.fill(node, schema)
-        if not (node.kind or node.properties or node.others or node.items or node.defaults):
+        if not (node.kind or node.properties or node.others or node.items or node.defaults or node.without_null):
             self.known[id(schema)] = None
             return None
         return node
 
     def fill(self, node: _Node, schema: Schema) -> None:
-        for name, sub in cast("Schema", schema.get("properties", {})).items():
+        properties = cast("Schema", schema.get("properties", {}))
+        optional = properties.keys() - set(schema.get("required", ()))
+        node.without_null = frozenset(name for name in optional if not accepts_null(self.root, properties[name]))
+        for name, sub in properties.items():
             inner = self.node(sub)
             if inner is not None:
                 node.properties[name] = inner
@@ -205,6 +226,11 @@ def _coerce(node: _Node, value: Any, path: list[str | int], found: list[Coercion
 def _coerce_members(node: _Node, value: dict[str, Any], path: list[str | int], found: list[Coercion]) -> dict[str, Any]:
     changed: dict[str, Any] | None = None
     for name, item in value.items():
+        if item is None and name in node.without_null:
+            found.append(Coercion(json_path([*path, name]), None, msgspec.UNSET))
+            changed = dict(value) if changed is None else changed
+            del changed[name]
+            continue
         inner = node.properties.get(name, node.others)
         if inner is not None and type(item) in _MAY_CHANGE:
             path.append(name)

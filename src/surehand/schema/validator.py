@@ -104,9 +104,11 @@ class Validator:
         why = f"what the schema says; below level {self._listing_depth} it is too deep to tell where it is not"
         return found or [_whole(path, why) for path in sorted(deep)[:MAX_VIOLATIONS] or ["$"]]
 
-    def coerce(self, arguments: dict[str, Any]) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
-        """See `coerce`."""
-        return self._plan.coerce(arguments)
+    def coerce(
+        self, arguments: dict[str, Any], *, numbers: bool = False
+    ) -> tuple[dict[str, Any], tuple[Coercion, ...]]:
+        """See `coerce`; with `numbers`, equal numbers get one form, and nothing else changes."""
+        return self._plan.coerce(arguments, numbers=numbers)
 
     def fill_defaults(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """See `fill_defaults`; a default that its own schema refuses is not filled in."""

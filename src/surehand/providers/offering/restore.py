@@ -10,9 +10,9 @@ import msgspec
 
 from ...schema import parse_arguments
 from ...schema.keywords import Schema, walk
+from ...schema.nulls import accepts_null
 from ...spec.places import follow
 from .names import wire_names
-from .nulls import accepts_null
 
 _DEPTH = 8
 

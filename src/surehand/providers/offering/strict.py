@@ -12,9 +12,9 @@ from typing import Any, Final, Literal, NoReturn, cast
 import msgspec
 
 from ...schema.keywords import Schema, children, pointer, walk
+from ...schema.nulls import accepts_null
 from ...spec.places import follow
 from ..profile import StrictRules
-from .nulls import accepts_null
 from .words import extended, told
 
 Verdict = Literal["lossless", "lossy", "unsupported"]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from ...schema.keywords import Schema
-from ...spec.places import follow
+from ..spec.places import follow
+from .keywords import Schema
 
 _DEPTH = 64
+_EXACT = {"type", "const", "enum", "title", "description"}
+"""Keywords of which this tells exactly what they mean; of others a schema may refuse more."""
 
 
 def accepts_null(root: Schema, schema: Any, levels: int = _DEPTH) -> bool:
-    """Whether null satisfies a schema, so far as types, values, references and combinators say.
+    """Whether null may satisfy a schema, so far as types, values, references and combinators say.
+
+    "No" is certain: the schema refuses null.
 
     Args:
         root: The document, for references.
@@ -36,4 +40,6 @@ def accepts_null(root: Schema, schema: Any, levels: int = _DEPTH) -> bool:
         branches = cast("list[Any]", here.get(keyword, []))
         if branches and not any(accepts_null(root, one, levels - 1) for one in branches):
             return False
-    return "not" not in here or not accepts_null(root, here["not"], levels - 1)
+    refused: Any = here.get("not", False)
+    exact = not isinstance(refused, dict) or cast("Schema", refused).keys() <= _EXACT
+    return not (exact and accepts_null(root, refused, levels - 1))
