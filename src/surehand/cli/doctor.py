@@ -145,7 +145,7 @@ def _extras() -> Finding:
     there = [f"{name} {version}" for name, version in found.items() if version]
     if there:
         return Finding("ok", "model clients", ", ".join(there))
-    advice = 'pip install "surehand[openai]" or the extra of another provider: anthropic, google, bedrock, mistral, ollama, cohere'
+    advice = 'pip install "surehand[openai]"; others: anthropic, bedrock, cohere, google, mistral, ollama'
     return Finding("warning", "model clients", "none, so a run can only play a script", advice)
 
 
