@@ -17,8 +17,8 @@ from typing import Any, Final, cast
 import msgspec
 
 from ...schema.keywords import Schema, pointer
+from ...schema.nulls import accepts_null
 from .merge import as_list, flat, written
-from .nulls import accepts_null
 from .root import plain_root
 from .strict import HARD_PATTERN
 from .words import extended, told, told_values, told_whole
