@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any, NamedTuple, cast
 
 Schema = dict[str, Any]
@@ -62,6 +63,26 @@ def walk(schema: Schema) -> Iterator[tuple[tuple[str | int, ...], Schema]]:
         path, node = pending.pop()
         yield path, node
         pending.extend((path + child.path, child.schema) for child in children(node))
+
+
+def spelled_out(schema: Schema) -> Schema:
+    """A schema whose properties are all objects: `true` is `{}`, and `false` is `{"not": {}}`.
+
+    Not every server takes a schema that is only a word. One that has none comes back itself.
+    """
+    if not any(isinstance(sub, bool) for _, node in walk(schema) for sub in _properties(node).values()):
+        return schema
+    copied = deepcopy(schema)
+    for _, node in walk(copied):
+        for name, sub in _properties(node).items():
+            if isinstance(sub, bool):
+                node["properties"][name] = {} if sub else {"not": {}}
+    return copied
+
+
+def _properties(node: Schema) -> dict[str, Any]:
+    found = node.get("properties")
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
 def pointer(path: tuple[str | int, ...]) -> str:

@@ -6,7 +6,7 @@ may forget the form, and it may be talked into writing a block. What it calls is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...call import ToolCall
@@ -55,7 +55,7 @@ class Text(Format):
             elif isinstance(entry, UserMessage):
                 _append(written, "user", defanged(entry.content))
             else:
-                written.extend(_assistant(entry, self.profile.name))
+                _append(written, "assistant", _assistant(entry, self.profile.name))
                 _append(written, "user", _results(entry))
         if export.tools:
             told = _INSTRUCTIONS + "\n".join(as_text(tool) for tool in export.tools)
@@ -123,16 +123,13 @@ def _append(messages: list[dict[str, Any]], role: str, text: str) -> None:
         messages.append({"role": role, "content": text})
 
 
-def _assistant(exchange: Exchange, provider: str) -> Iterator[dict[str, Any]]:
+def _assistant(exchange: Exchange, provider: str) -> str:
     turn = exchange.turn
     if turn.dialect == provider and turn.raw:
-        if text_of(turn.raw.get("content")).strip():
-            yield dict(turn.raw)
-        return
+        written = text_of(turn.raw.get("content"))
+        return written if written.strip() else ""
     blocks = [written_call(call.name, call.arguments) for call in exchange.calls]
-    content = "\n\n".join(part for part in (defanged(turn.text or turn.refusal), *blocks) if part.strip())
-    if content:
-        yield {"role": "assistant", "content": content}
+    return "\n\n".join(part for part in (defanged(turn.text or turn.refusal), *blocks) if part.strip())
 
 
 def _results(exchange: Exchange) -> str:

@@ -10,6 +10,7 @@ import msgspec
 
 from ...errors import ConfigError, SpecError
 from ...schema.bounds import plain
+from ...schema.keywords import spelled_out
 from ...spec import ToolSpec
 from ...view import ToolView
 from ..export import Export
@@ -125,7 +126,7 @@ class _Export:
 
     def offer(self, spec: ToolSpec, wire: str) -> Offer:
         said: list[str] = []
-        original = plain(spec.parameters, f"tool {spec.id!r}: parameters")
+        original = spelled_out(plain(spec.parameters, f"tool {spec.id!r}: parameters"))
         aliased, aliases = self.aliased(original, said)
         parameters, rules = plain_root(aliased, self.profile.root_forbids)
         if rules:
