@@ -406,6 +406,27 @@ async def test_policies_that_should_not_hold_are_not_published(
     assert engine.policies.digest == before
 
 
+async def test_what_is_published_for_one_tenant_holds_for_that_tenant_only(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=FOUR_EYES)
+    meant = [sh.PolicySource("four-eyes", FOUR_EYES), sh.PolicySource("theirs", NOBODY_PAYS, tenant="evil")]
+    asked = await engine.control.publish_policies(meant, by=OLGA)
+    await engine.control.confirm(asked.change_id, by=OTTO)
+    await engine.close()
+    engine = await open_desk(pay_tool(desk))
+    assert (await engine.call(pay_call(1), desk.alice)).status == "ok"
+    assert (await engine.call(pay_call(2), desk.mallory)).is_error
+    (version,) = await engine.control.policy_versions(by=OLGA)
+    assert version.sources == tuple(meant)
+    assert version.digest == engine.policies.digest
+    back = await engine.control.rollback_policies("project", by=OLGA)
+    await engine.control.confirm(back.change_id, by=OTTO)
+    assert (await engine.call(pay_call(3), desk.mallory)).status == "ok"
+    again = await engine.control.rollback_policies(version.digest, by=OLGA)
+    assert again.status == "done"
+    assert (await engine.call(pay_call(4), desk.alice)).status == "ok"
+    assert (await engine.call(pay_call(5), desk.mallory)).is_error
+
+
 async def test_a_second_person_confirms_what_policy_asks_about(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(look_tool(desk, stage="test"), pay_tool(desk), policies=FOUR_EYES)
     asked = await engine.control.promote("look", "1.0.0", to="canary", by=OLGA, reason="ready")

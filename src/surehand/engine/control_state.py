@@ -21,6 +21,20 @@ Action = Literal[
 """What a change does. The first three, and `halt`, engines do by themselves."""
 
 
+class PolicyText(msgspec.Struct, frozen=True, array_like=True):
+    """A policy source as it is stored."""
+
+    name: str
+    text: str
+    tenant: str | None = None
+    """The only tenant that it holds for; `None` for all."""
+
+    @property
+    def source(self) -> PolicySource:
+        """To be loaded."""
+        return PolicySource(self.name, self.text, self.tenant)
+
+
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wants to be changed. Fields that an action does not need are empty."""
 
@@ -41,8 +55,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What is switched, as `kill_name` gives it."""
     digest: str = ""
     """Of a policy set; empty for the policies of the project."""
-    sources: tuple[tuple[str, str], ...] = ()
-    """Of a policy set: name and text of each."""
+    sources: tuple[PolicyText, ...] = ()
+    """Of a policy set."""
     reason: str = ""
 
     @property
@@ -60,12 +74,12 @@ class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
 
     digest: str
     """As the audit records it; empty when the policies of the project hold again."""
-    sources: tuple[tuple[str, str], ...]
+    sources: tuple[PolicyText, ...]
 
     @property
     def texts(self) -> tuple[PolicySource, ...] | None:
         """To be loaded; `None` for those of the project."""
-        return tuple(PolicySource(name, text) for name, text in self.sources) if self.digest else None
+        return tuple(one.source for one in self.sources) if self.digest else None
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):

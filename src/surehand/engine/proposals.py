@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
-from msgspec.structs import asdict, replace
+import msgspec
+from msgspec.structs import replace
 
 from ..approval import Approval, Counted, Refused, Verdict, asks, count
 from ..errors import ApprovalError, NotAllowedError, SurehandError
@@ -122,7 +123,7 @@ class Proposals:
 
     def _digest(self, change: Change, needs: tuple[Requirement, ...], requester: Caller, state: ControlState) -> str:
         of: dict[str, Any] = {
-            "change": asdict(change) | {"canary": None if change.canary is None else repr(change.canary)},
+            "change": msgspec.to_builtins(change),
             "from": starts_from(change, state),
             "requester": [requester.tenant, requester.id],
             "question": sorted([need.policy_id, need.group, need.policy_hash, need.quorum] for need in needs),
