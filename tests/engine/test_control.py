@@ -467,6 +467,56 @@ async def test_a_confirmed_change_starts_from_what_was_seen(desk: Desk, open_des
     assert await engine.control.pending(by=OTTO) == []
 
 
+@dataclasses.dataclass
+class Directory:
+    """Says who people are now."""
+
+    gone: set[str] = dataclasses.field(default_factory=set[str])
+    roles: dict[str, list[str]] = dataclasses.field(default_factory=dict[str, list[str]])
+
+    async def refresh(self, stored: sh.Caller, by: sh.Caller) -> sh.Caller | None:
+        if stored.id in self.gone:
+            return None
+        return sh.Caller(id=stored.id, tenant=stored.tenant, roles=self.roles.get(stored.id, stored.roles))
+
+
+@pytest.mark.parametrize("case", ["killed-again", "bound-elsewhere", "requester-gone", "requester-demoted"])
+async def test_a_yes_is_for_what_was_asked_and_for_who_asked(desk: Desk, open_desk: Any, case: str) -> None:
+    people = Directory()
+    engine: sh.Engine = await open_desk(look_tool(desk, stage="test"), policies=FOUR_EYES, resolver=people)
+    if case == "killed-again":
+        await engine.control.kill(tool="look", by=OLGA, reason="off")
+        asked = await engine.control.revive(tool="look", by=OLGA)
+        await engine.control.kill(tool="look", by=OTTO, reason="off")  # the same words about another incident
+    else:
+        asked = await engine.control.promote("look", "1.0.0", to="canary", by=OLGA)
+    if case == "bound-elsewhere":
+        await engine.close()
+        tool = look_tool(desk, stage="test")
+        moved = dataclasses.replace(tool, spec=dataclasses.replace(tool.spec, target="elsewhere:look"))
+        engine = await open_desk(moved, policies=FOUR_EYES)
+    elif case == "requester-gone":
+        people.gone.add("olga")
+    elif case == "requester-demoted":
+        people.roles["olga"] = ["auditor"]
+    with pytest.raises(sh.ApprovalError) as refused:
+        await engine.control.confirm(asked.change_id, by=OTTO)
+    assert refused.value.code == "mismatch"
+    assert engine.registry.list_versions("look")[0].stage == "test"
+    assert len(await engine.control.kills(by=OLGA)) == (case == "killed-again")
+
+
+async def test_a_version_that_was_halted_meanwhile_is_asked_about_again(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(look_tool(desk, stage="test"), policies=FOUR_EYES)
+    asked = await engine.control.promote("look", "1.0.0", to="canary", by=OLGA)
+    await engine.control.disable("look", "1.0.0", by=OTTO, reason="it leaks")
+    oda, ole = (sh.Caller(id=name, tenant="other", roles=["admin", "security"]) for name in ("oda", "ole"))
+    back = await engine.control.promote("look", "1.0.0", to="test", by=oda)
+    await engine.control.confirm(back.change_id, by=ole)
+    with pytest.raises(sh.ApprovalError, match="has changed"):  # it is at test again, for another reason
+        await engine.control.confirm(asked.change_id, by=OTTO)
+
+
 LARGE_LOOK = '@id("x") forbid (principal, action == Action::"call/look", resource);'
 
 
