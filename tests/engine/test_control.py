@@ -334,7 +334,7 @@ async def test_a_canary_that_fails_is_halted_everywhere(desk: Desk, open_desk: A
 async def test_an_alias_is_of_all_and_shadows_nothing(desk: Desk, open_desk: Any) -> None:
     here: sh.Engine = await open_desk(pay_tool(desk), look_tool(desk))
     await here.control.alias("find", "look", by=OLGA)
-    for taken in ("pay", "Pay", "find"):
+    for taken in ("pay", "Pay", "find", "look.undo", "Pay-undo", "search_tools", "search.tools"):
         with pytest.raises(sh.RegistryError) as refused:
             await here.control.alias(taken, "look", by=OLGA)
         assert refused.value.code == "alias_taken"
