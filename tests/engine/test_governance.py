@@ -168,6 +168,28 @@ async def test_a_secret_under_a_wrong_name_is_not_recorded(desk: Desk, open_desk
     assert "zebra" not in f"{result} {story}"
 
 
+async def test_a_hook_cannot_change_the_contract(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    tried: list[bool] = []
+
+    @engine.hook("tool.pre")
+    def widen(call: sh.Proposed) -> None:
+        for change in (
+            lambda: call.spec.parameters["properties"].update(password={"type": "string"}),
+            lambda: call.spec.parameters["required"].clear(),
+            lambda: call.spec.injected.update(to="caller.id"),  # pyright: ignore[reportAttributeAccessIssue]
+        ):
+            with pytest.raises(TypeError, match="a contract cannot be changed"):
+                change()
+            tried.append(True)
+
+    assert (await engine.call(pay_call(), desk.alice)).status == "ok"
+    assert len(tried) == 3
+    (seen,) = (await engine.view(desk.alice)).tools
+    with pytest.raises(TypeError, match="a contract cannot be changed"):
+        seen.spec.parameters["required"].append("more")
+
+
 async def test_secrets_have_no_way_out(desk: Desk, open_desk: Any) -> None:
     secret = "hunter2-and-more"
 
