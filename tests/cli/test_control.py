@@ -58,6 +58,24 @@ def test_a_kill_in_a_hurry(operated: Project) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("switch", "note"),
+    [
+        (["--tenant", "acmee"], "the project file knows no tenant 'acmee'; did you mean 'acme'?"),
+        (["--agent", "desk-bott"], "the project file knows no agent 'desk-bott'; did you mean 'desk-bot'?"),
+        (["--tenant", "acme"], None),
+        (["--agent", "desk-bot"], None),
+    ],
+)
+def test_a_kill_says_whom_nobody_knows(operated: Project, switch: list[str], note: str | None) -> None:
+    with (operated.folder / "surehand.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[agents.desk-bot]\ntools = ["pay"]\n')
+    killed = operated.json("kill", *switch, "--as", "olga")
+    assert (killed["status"], killed.get("notes")) == ("done", note and [note])
+    told = operated.run("kill", *switch, "--as", "olga").out.splitlines()
+    assert told[1:] == ([] if note is None else [note])
+
+
 def test_stages_and_a_second_person(operated: Project) -> None:
     (operated.folder / "policies" / "two.cedar").write_text(FOUR_EYES, encoding="utf-8")
     version = f"pay@{operated.json('tools', 'show', 'pay', '--as', 'alice')['version']}"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..settings import did_you_mean
 from .documents import Document, asks_document
 from .failures import OK, PENDING
 from .printer import local_time, utc_time
@@ -39,15 +41,26 @@ def kill(
     _require_one(tool, agent, tenant, everything)
     session = Session(ctx.obj)
     by = session.caller
-    return told(
-        session,
-        session.run(
-            lambda engine: engine.control.kill(
-                tool=tool, agent=agent, tenant=tenant, everything=everything, by=by, reason=reason
-            )
-        ),
-        "is switched off",
+    outcome = session.run(
+        lambda engine: engine.control.kill(
+            tool=tool, agent=agent, tenant=tenant, everything=everything, by=by, reason=reason
+        )
     )
+    return told(session, outcome, "is switched off", notes=_unknown(session, agent, tenant))
+
+
+def _unknown(session: Session, agent: str, tenant: str) -> list[str]:
+    """What was switched off without the project file knowing it. It may be right, since servers name callers too."""
+    callers = session.settings.callers.values()
+    known = {
+        "agent": {*session.settings.filters.agents, *(one.agent for one in callers if one.agent)},
+        "tenant": {*session.settings.tenants, *(one.tenant for one in callers)},
+    }
+    return [
+        f"the project file knows no {kind} {name!r}; {did_you_mean(name, known[kind] or {'none'})}"
+        for kind, name in (("agent", agent), ("tenant", tenant))
+        if name and name not in known[kind]
+    ]
 
 
 def revive(
@@ -91,16 +104,18 @@ def _require_one(tool: str, agent: str, tenant: str, everything: bool) -> None:
         )
 
 
-def told(session: Session, outcome: Outcome, done: str) -> int:
-    """Prints what became of a change. Exit code 3 while it waits for others."""
+def told(session: Session, outcome: Outcome, done: str, *, notes: Sequence[str] = ()) -> int:
+    """Prints what became of a change, and what to look at again. Exit code 3 while it waits for others."""
     if session.json:
-        session.out.document(outcome_document(outcome))
+        session.out.document(outcome_document(outcome) | ({"notes": list(notes)} if notes else {}))
     elif outcome.status == "pending":
         groups = ", ".join(dict.fromkeys(need.group for need in outcome.needs))
         session.out.line(f"{outcome.target} waits for the yes of {groups}", "yellow")
         session.out.facts([("confirm with", f"surehand changes confirm {outcome.change_id} --as NAME")])
     else:
         session.out.line(f"{outcome.target} {done}", "red" if outcome.status == "rejected" else "green")
+        for note in notes:
+            session.out.line(note, "yellow")
     return PENDING if outcome.status == "pending" else OK
 
 
