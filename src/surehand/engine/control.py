@@ -13,6 +13,7 @@ from ..policy import Deny, PolicySource
 from ..registry import EVERYTHING, Canary, kill_name
 from ..types import Caller, Stage
 from ..view import World
+from .arguments import checked
 from .control_state import Change, PolicySet, PolicyText, Proposal, Read
 from .plane import Plane
 from .requests import Outcome, Requests
@@ -53,6 +54,7 @@ class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+@checked
 class Control:
     """Changes are stored, audited, and hold at once for every effect on every machine.
 
@@ -248,6 +250,8 @@ class Control:
             RegistryError: `not_permitted`: it holds already.
             NotAllowedError: Policy does not let the caller administer.
         """
+        if not all(isinstance(one, PolicySource) for one in sources or ()):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError("publish_policies: sources must be PolicySource, as sh.read_policies gives them, or None")
         await self._ready()
         self._requests.judge(Change(action="policies"), by)
         if sources is None:

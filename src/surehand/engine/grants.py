@@ -21,6 +21,7 @@ from ..registry import Entry
 from ..spec import ToolSpec
 from ..types import Caller, Requirement
 from .approvals import Approvals
+from .arguments import checked
 
 GrantStatus = Literal["open", "used_up", "expired", "revoked", "void"]
 """`void`: the tool or a policy is not what it was when the grant was given, so that it lifts nothing now."""
@@ -76,6 +77,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     approval: Approval | None = None
 
 
+@checked
 class Grants:
     """Gives, lists and revokes. A use is a part of the call that it lets through."""
 

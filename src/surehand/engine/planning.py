@@ -70,9 +70,11 @@ def _check_rollback(change: Change, catalog: Catalog) -> None:
 
 def _check_day(until: str) -> None:
     try:
-        date.fromisoformat(until)
+        written = date.fromisoformat(until).isoformat()
     except ValueError:
-        raise RegistryError("not_permitted", "deprecate", f"until is {until!r}; write a day as YYYY-MM-DD") from None
+        written = ""
+    if written != until:
+        raise RegistryError("not_permitted", "deprecate", f"until is {until!r}; write a day as YYYY-MM-DD")
 
 
 def _trial(change: Change, state: ControlState, catalog: Catalog) -> Planned:
