@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import ApprovalError
 from ..settings import did_you_mean
 from .documents import Document, asks_document
 from .failures import OK, PENDING
@@ -16,6 +17,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..engine import Outcome
+    from ..engine.control_state import Proposal
 
 changes = typer.Typer(no_args_is_help=True, help="Confirm or reject changes of tools and policies that ask for it.")
 
@@ -141,20 +143,7 @@ def list_(ctx: typer.Context) -> int:
     session = Session(ctx.obj)
     by = session.caller
     found = session.run(lambda engine: engine.control.pending(by=by))
-    rows: list[Document] = [
-        {
-            "change_id": one.change_id,
-            "action": one.change.action,
-            "target": one.change.target,
-            "to": one.change.to or one.change.digest or (one.change.canary and str(one.change.canary)) or None,
-            "reason": one.change.reason,
-            "requester": one.requester.id,
-            "needs": asks_document(one.needs),
-            "created_at": utc_time(one.created_us),
-            "expires_at": utc_time(one.expires_us),
-        }
-        for one in found
-    ]
+    rows: list[Document] = [_proposal(one) for one in found]
     if session.json:
         session.out.document({"changes": rows})
     elif rows:
@@ -179,7 +168,48 @@ def list_(ctx: typer.Context) -> int:
     return OK
 
 
+def _proposal(one: Proposal) -> Document:
+    """Everything that a change will do."""
+    change = one.change
+    canary = change.canary and str(change.canary)
+    return {
+        "change_id": one.change_id,
+        "action": change.action,
+        "target": change.target,
+        "to": change.to or change.digest or canary or (change.name if change.alias else None),
+        "rollback": change.rollback or None,
+        "use": change.use or None,
+        "until": change.until or None,
+        "policies": [{"file": text.name, "tenant": text.tenant, "text": text.text} for text in change.sources],
+        "reason": change.reason,
+        "requester": one.requester.id,
+        "needs": asks_document(one.needs),
+        "created_at": utc_time(one.created_us),
+        "expires_at": utc_time(one.expires_us),
+    }
+
+
 ChangeId = Annotated[str, typer.Argument(metavar="CHANGE", help="As `surehand changes list` shows it.")]
+
+
+@changes.command("show")
+def show(ctx: typer.Context, change_id: ChangeId) -> int:
+    """Show all that a waiting change will do, policies with their texts: what a yes to it is for."""
+    session = Session(ctx.obj)
+    by = session.caller
+    found = session.run(lambda engine: engine.control.pending(by=by))
+    row = next((_proposal(one) for one in found if one.change_id == change_id), None)
+    if row is None:
+        raise ApprovalError("not_found", f"there is no change {change_id!r} that waits")
+    if session.json:
+        session.out.document(row)
+        return OK
+    words = ("change_id", "action", "target", "to", "rollback", "use", "until", "requester", "reason", "expires_at")
+    session.out.facts([(word.replace("_", " "), row[word] or "") for word in words])
+    for policy in row["policies"]:
+        session.out.line(f"{policy['file']}{'' if policy['tenant'] is None else ', for ' + policy['tenant']}:")
+        session.out.block(policy["text"])
+    return OK
 
 
 @changes.command("confirm")
