@@ -406,6 +406,17 @@ async def test_policies_that_should_not_hold_are_not_published(
     assert engine.policies.digest == before
 
 
+async def test_the_projects_own_policies_do_not_lock_out_who_takes_them_back(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    await engine.control.publish_policies([sh.PolicySource("p.cedar", LARGE_ASKS)], by=OLGA)
+    await engine.close()
+    engine = await open_desk(pay_tool(desk), policies=NOBODY_PAYS.replace("call/pay", "admin"))
+    published = engine.policies.digest
+    with pytest.raises(sh.PolicyError, match="olga could not publish"):
+        await engine.control.rollback_policies("project", by=OLGA)
+    assert engine.policies.digest == published
+
+
 async def test_what_is_published_for_one_tenant_holds_for_that_tenant_only(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(pay_tool(desk), policies=FOUR_EYES)
     meant = [sh.PolicySource("four-eyes", FOUR_EYES), sh.PolicySource("theirs", NOBODY_PAYS, tenant="evil")]

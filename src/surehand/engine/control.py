@@ -255,6 +255,7 @@ class Control:
         await self._ready()
         self._requests.judge(Change(action="policies"), by)
         if sources is None:
+            self._requests.checked_policies(None, by)
             return await self._requests.request(Change(action="policies", reason=reason), by)
         digest = self._requests.checked_policies(tuple(sources), by).digest
         texts = tuple(PolicyText(source.name, source.text, source.tenant) for source in sources)

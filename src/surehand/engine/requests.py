@@ -140,7 +140,7 @@ class Requests:
             hint = f"; did you mean {near[0]!r}?" if near else f"; tools are {', '.join(sorted(names)) or 'none'}"
             raise NotFoundError(f"there is no tool {tool!r}{hint}")
 
-    def checked_policies(self, sources: tuple[PolicySource, ...], by: Caller) -> Policies:
+    def checked_policies(self, sources: tuple[PolicySource, ...] | None, by: Caller) -> Policies:
         """A set that might be published next.
 
         Raises:
