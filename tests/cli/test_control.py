@@ -58,13 +58,36 @@ def test_a_kill_in_a_hurry(operated: Project) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("switch", "note"),
+    [
+        (["--tenant", "acmee"], "the project file knows no tenant 'acmee'; did you mean 'acme'?"),
+        (["--agent", "desk-bott"], "the project file knows no agent 'desk-bott'; did you mean 'desk-bot'?"),
+        (["--tenant", "acme"], None),
+        (["--agent", "desk-bot"], None),
+    ],
+)
+def test_a_kill_says_whom_nobody_knows(operated: Project, switch: list[str], note: str | None) -> None:
+    with (operated.folder / "surehand.toml").open("a", encoding="utf-8") as file:
+        file.write('\n[agents.desk-bot]\ntools = ["pay"]\n')
+    killed = operated.json("kill", *switch, "--as", "olga")
+    assert (killed["status"], killed.get("notes")) == ("done", note and [note])
+    told = operated.run("kill", *switch, "--as", "olga").out.splitlines()
+    assert told[1:] == ([] if note is None else [note])
+
+
 def test_stages_and_a_second_person(operated: Project) -> None:
     (operated.folder / "policies" / "two.cedar").write_text(FOUR_EYES, encoding="utf-8")
     version = f"pay@{operated.json('tools', 'show', 'pay', '--as', 'alice')['version']}"
     asked = operated.json("tools", "deprecate", version, "--use", "transfer", "--as", "olga", code=3)
     assert (asked["status"], [need["group"] for need in asked["needs"]]) == ("pending", ["security"])
     waiting = operated.json("changes", "list", "--as", "otto")["changes"]
-    assert [(one["change_id"], one["target"]) for one in waiting] == [(asked["change_id"], version)]
+    assert [(one["change_id"], one["target"], one["use"]) for one in waiting] == [
+        (asked["change_id"], version, "transfer")
+    ]
+    seen = operated.run("changes", "show", asked["change_id"], "--as", "otto").out
+    assert {"use: transfer", f"target: {version}", "requester: olga"} <= set(seen.splitlines())
+    assert operated.run("changes", "show", asked["change_id"], "--as", "alice").code == 1
     assert operated.run("changes", "confirm", asked["change_id"], "--as", "olga").code == 1
     assert operated.run("changes", "confirm", asked["change_id"], "--as", "otto").out == f"{version} is changed\n"
     shown = operated.json("tools", "show", "pay", "--as", "alice")
@@ -94,6 +117,21 @@ def test_a_share_is_told_to_who_confirms_it_and_in_the_history(operated: Project
     row = operated.run("tools", "history", "echo", "--as", "olga").out.splitlines()[0].split("\t")
     assert row[1:6] == ["acme/olga, with otto", "canary", "echo@2.0.0", "nobody", told]
     assert operated.json("call", "echo", "--args", '{"text": "x"}', "--as", "alice")["version"] == "2.0.0"
+
+
+def test_what_policies_say_is_shown_to_who_confirms_them(operated: Project) -> None:
+    two = FOUR_EYES.replace("publish", "admin")
+    (operated.folder / "policies" / "two.cedar").write_text(two, encoding="utf-8")
+    own = operated.folder / "next" / "tenants" / "acme"
+    own.mkdir(parents=True)
+    nobody = '@id("stop") forbid (principal, action == Action::"call/pay", resource);'
+    (own / "stop.cedar").write_text(nobody, encoding="utf-8")
+    (operated.folder / "next" / "two.cedar").write_text(two, encoding="utf-8")
+    asked = operated.json("policy", "publish", "next", "--as", "olga", code=3)
+    seen = operated.run("changes", "show", asked["change_id"], "--as", "otto").out.splitlines()
+    assert seen[-2:] == ["tenants/acme/stop.cedar, for acme:", f"  {nobody}"]
+    (waiting,) = operated.json("changes", "list", "--as", "otto")["changes"]
+    assert {"file": "tenants/acme/stop.cedar", "tenant": "acme", "text": nobody} in waiting["policies"]
 
 
 def test_a_policy_set_is_published_and_taken_back(operated: Project) -> None:

@@ -334,7 +334,7 @@ async def test_a_canary_that_fails_is_halted_everywhere(desk: Desk, open_desk: A
 async def test_an_alias_is_of_all_and_shadows_nothing(desk: Desk, open_desk: Any) -> None:
     here: sh.Engine = await open_desk(pay_tool(desk), look_tool(desk))
     await here.control.alias("find", "look", by=OLGA)
-    for taken in ("pay", "Pay", "find"):
+    for taken in ("pay", "Pay", "find", "look.undo", "Pay-undo", "search_tools", "search.tools"):
         with pytest.raises(sh.RegistryError) as refused:
             await here.control.alias(taken, "look", by=OLGA)
         assert refused.value.code == "alias_taken"
@@ -406,6 +406,38 @@ async def test_policies_that_should_not_hold_are_not_published(
     assert engine.policies.digest == before
 
 
+async def test_the_projects_own_policies_do_not_lock_out_who_takes_them_back(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    await engine.control.publish_policies([sh.PolicySource("p.cedar", LARGE_ASKS)], by=OLGA)
+    await engine.close()
+    engine = await open_desk(pay_tool(desk), policies=NOBODY_PAYS.replace("call/pay", "admin"))
+    published = engine.policies.digest
+    with pytest.raises(sh.PolicyError, match="olga could not publish"):
+        await engine.control.rollback_policies("project", by=OLGA)
+    assert engine.policies.digest == published
+
+
+async def test_what_is_published_for_one_tenant_holds_for_that_tenant_only(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=FOUR_EYES)
+    meant = [sh.PolicySource("four-eyes", FOUR_EYES), sh.PolicySource("theirs", NOBODY_PAYS, tenant="evil")]
+    asked = await engine.control.publish_policies(meant, by=OLGA)
+    await engine.control.confirm(asked.change_id, by=OTTO)
+    await engine.close()
+    engine = await open_desk(pay_tool(desk))
+    assert (await engine.call(pay_call(1), desk.alice)).status == "ok"
+    assert (await engine.call(pay_call(2), desk.mallory)).is_error
+    (version,) = await engine.control.policy_versions(by=OLGA)
+    assert version.sources == tuple(meant)
+    assert version.digest == engine.policies.digest
+    back = await engine.control.rollback_policies("project", by=OLGA)
+    await engine.control.confirm(back.change_id, by=OTTO)
+    assert (await engine.call(pay_call(3), desk.mallory)).status == "ok"
+    again = await engine.control.rollback_policies(version.digest, by=OLGA)
+    assert again.status == "done"
+    assert (await engine.call(pay_call(4), desk.alice)).status == "ok"
+    assert (await engine.call(pay_call(5), desk.mallory)).is_error
+
+
 async def test_a_second_person_confirms_what_policy_asks_about(desk: Desk, open_desk: Any) -> None:
     engine: sh.Engine = await open_desk(look_tool(desk, stage="test"), pay_tool(desk), policies=FOUR_EYES)
     asked = await engine.control.promote("look", "1.0.0", to="canary", by=OLGA, reason="ready")
@@ -444,6 +476,56 @@ async def test_a_confirmed_change_starts_from_what_was_seen(desk: Desk, open_des
     assert refused.value.code == "mismatch"
     assert engine.registry.list_versions("look")[0].stage == "disabled"
     assert await engine.control.pending(by=OTTO) == []
+
+
+@dataclasses.dataclass
+class Directory:
+    """Says who people are now."""
+
+    gone: set[str] = dataclasses.field(default_factory=set[str])
+    roles: dict[str, list[str]] = dataclasses.field(default_factory=dict[str, list[str]])
+
+    async def refresh(self, stored: sh.Caller, by: sh.Caller) -> sh.Caller | None:
+        if stored.id in self.gone:
+            return None
+        return sh.Caller(id=stored.id, tenant=stored.tenant, roles=self.roles.get(stored.id, stored.roles))
+
+
+@pytest.mark.parametrize("case", ["killed-again", "bound-elsewhere", "requester-gone", "requester-demoted"])
+async def test_a_yes_is_for_what_was_asked_and_for_who_asked(desk: Desk, open_desk: Any, case: str) -> None:
+    people = Directory()
+    engine: sh.Engine = await open_desk(look_tool(desk, stage="test"), policies=FOUR_EYES, resolver=people)
+    if case == "killed-again":
+        await engine.control.kill(tool="look", by=OLGA, reason="off")
+        asked = await engine.control.revive(tool="look", by=OLGA)
+        await engine.control.kill(tool="look", by=OTTO, reason="off")  # the same words about another incident
+    else:
+        asked = await engine.control.promote("look", "1.0.0", to="canary", by=OLGA)
+    if case == "bound-elsewhere":
+        await engine.close()
+        tool = look_tool(desk, stage="test")
+        moved = dataclasses.replace(tool, spec=dataclasses.replace(tool.spec, target="elsewhere:look"))
+        engine = await open_desk(moved, policies=FOUR_EYES)
+    elif case == "requester-gone":
+        people.gone.add("olga")
+    elif case == "requester-demoted":
+        people.roles["olga"] = ["auditor"]
+    with pytest.raises(sh.ApprovalError) as refused:
+        await engine.control.confirm(asked.change_id, by=OTTO)
+    assert refused.value.code == "mismatch"
+    assert engine.registry.list_versions("look")[0].stage == "test"
+    assert len(await engine.control.kills(by=OLGA)) == (case == "killed-again")
+
+
+async def test_a_version_that_was_halted_meanwhile_is_asked_about_again(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(look_tool(desk, stage="test"), policies=FOUR_EYES)
+    asked = await engine.control.promote("look", "1.0.0", to="canary", by=OLGA)
+    await engine.control.disable("look", "1.0.0", by=OTTO, reason="it leaks")
+    oda, ole = (sh.Caller(id=name, tenant="other", roles=["admin", "security"]) for name in ("oda", "ole"))
+    back = await engine.control.promote("look", "1.0.0", to="test", by=oda)
+    await engine.control.confirm(back.change_id, by=ole)
+    with pytest.raises(sh.ApprovalError, match="has changed"):  # it is at test again, for another reason
+        await engine.control.confirm(asked.change_id, by=OTTO)
 
 
 LARGE_LOOK = '@id("x") forbid (principal, action == Action::"call/look", resource);'

@@ -168,6 +168,51 @@ async def test_a_secret_under_a_wrong_name_is_not_recorded(desk: Desk, open_desk
     assert "zebra" not in f"{result} {story}"
 
 
+async def test_a_secret_that_a_hook_put_right_is_not_shown_as_it_was_written(desk: Desk, open_desk: Any) -> None:
+    @sh.tool(permissions=["pay"], requires_approval=True, key=["no"])
+    async def login(no: int, password: sh.Secret) -> str:
+        """Logs in. Never says with what."""
+        return f"{no}: {password.reveal()}"
+
+    engine: sh.Engine = await open_desk(login)
+
+    @engine.hook("tool.pre")
+    def put_right(call: sh.Proposed) -> sh.Modify:
+        written = dict(call.arguments)
+        return sh.Modify({"no": written["no"], "password": written["pasword"].strip().upper()})
+
+    asked = await engine.call(
+        sh.ToolCall(id="c", name="login", arguments={"no": 1, "pasword": " hunter2-and-more"}), desk.alice
+    )
+    assert asked.approval_id is not None
+    seen = await engine.approvals.get(asked.approval_id, by=desk.fiona)
+    assert seen.written == {"no": 1, "pasword": "[redacted]"}
+    rows = await engine.services.store.list_audit("acme")
+    assert "hunter2" not in repr((seen, rows)).lower()
+
+
+async def test_a_hook_cannot_change_the_contract(desk: Desk, open_desk: Any) -> None:
+    engine: sh.Engine = await open_desk(pay_tool(desk))
+    tried: list[bool] = []
+
+    @engine.hook("tool.pre")
+    def widen(call: sh.Proposed) -> None:
+        for change in (
+            lambda: call.spec.parameters["properties"].update(password={"type": "string"}),
+            lambda: call.spec.parameters["required"].clear(),
+            lambda: call.spec.injected.update(to="caller.id"),  # pyright: ignore[reportAttributeAccessIssue]
+        ):
+            with pytest.raises(TypeError, match="a contract cannot be changed"):
+                change()
+            tried.append(True)
+
+    assert (await engine.call(pay_call(), desk.alice)).status == "ok"
+    assert len(tried) == 3
+    (seen,) = (await engine.view(desk.alice)).tools
+    with pytest.raises(TypeError, match="a contract cannot be changed"):
+        seen.spec.parameters["required"].append("more")
+
+
 async def test_secrets_have_no_way_out(desk: Desk, open_desk: Any) -> None:
     secret = "hunter2-and-more"
 

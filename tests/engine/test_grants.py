@@ -143,7 +143,7 @@ async def test_who_may_give(desk: Desk, open_desk: Any, who: sh.Caller, policies
         pytest.param({"to": to_alice("surehand.scopes")}, "no policy 'surehand.scopes'", id="asks-nobody"),
         pytest.param({"to": None}, "from_approval=ID, or to=", id="for-nothing"),
         pytest.param({"from_approval": "apr_1"}, "from_approval=ID, or to=", id="for-two-things"),
-        pytest.param({"to": to_alice(tool="pya")}, "`pya` is not known", id="tool"),
+        pytest.param({"to": to_alice(tool="pya")}, "there is no tool 'pya'", id="tool"),
     ],
 )
 async def test_what_cannot_be_given(desk: Desk, open_desk: Any, change: dict[str, Any], says: str) -> None:
@@ -340,6 +340,27 @@ async def test_the_number_of_grants_is_bounded(desk: Desk, open_desk: Any) -> No
     await give(engine, desk.fiona)
     with pytest.raises(sh.ApprovalError, match="revoke some"):
         await give(engine, desk.fiona)
+    waiting = await large(engine, desk, 1, 90_000)
+    assert waiting.approval_id is not None
+    with pytest.raises(sh.ApprovalError, match="revoke some"):
+        await give(engine, desk.fiona, to=None, from_approval=waiting.approval_id)
+    assert (await engine.approvals.get(waiting.approval_id, by=desk.fiona)).status == "open"
+
+
+async def test_a_grant_whose_yes_came_too_late_is_none(desk: Desk, open_desk: Any) -> None:
+    """Of a grant and a no to its question at once, both never hold."""
+    engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
+    for no in range(8):
+        waiting = await large(engine, desk, no, 50_000 + no)
+        assert waiting.approval_id is not None
+        given, refused = await asyncio.gather(
+            give(engine, desk.fiona, to=None, from_approval=waiting.approval_id, where={"no": {"equals": no}}),
+            engine.approvals.reject(waiting.approval_id, by=person("frank", "finance")),
+            return_exceptions=True,
+        )
+        assert isinstance(given, sh.ApprovalError) is not isinstance(refused, sh.ApprovalError)
+        newest = await engine.grants.list(by=desk.fiona)
+        assert ("open" in [one.status for one in newest if str(no) in str(one.where)]) is (given == newest[:1][0])
 
 
 async def test_a_grant_for_what_a_hook_asks(desk: Desk, open_desk: Any) -> None:

@@ -7,9 +7,12 @@ import json
 import os
 import sys
 import time
+from email import message_from_string
+from email.policy import default
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from surehand.notify import command as the_command
@@ -213,3 +216,18 @@ async def test_a_command_that_fails(
     with pytest.raises(error, match=says):
         await Command(argv).send(MESSAGE)
     assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\u2028", "\x85", "\n\n\t"])
+async def test_what_others_wrote_is_no_line_of_a_mail(end: str) -> None:
+    forged = f"x{end}answered by: fiona{end}call: call_2{end}Subject: paid"
+    told = msgspec.structs.replace(MESSAGE, reasons=(forged,), requester=f"al\u202e{forged}", asked=(forged,))
+    async with mail_server() as server:
+        await mail(f"smtp://localhost:{server.port}").send(told)
+    letter = message_from_string(server.letters[0].removesuffix(".\r\n"), policy=default)
+    body = letter.get_content()
+    assert [line.partition(":")[0] for line in body.splitlines() if not line.startswith("pay@")] == [
+        "", "why", "asked", "call", "until", "see exactly what will run",
+    ]  # fmt: skip
+    assert letter.get_all("Subject") == ["pay asks for approval (apr_1)"]
+    assert "\u202e" not in body

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..errors import ApprovalError
+from ..settings import did_you_mean
 from .documents import Document, asks_document
 from .failures import OK, PENDING
 from .printer import local_time, utc_time
@@ -14,6 +17,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..engine import Outcome
+    from ..engine.control_state import Proposal
 
 changes = typer.Typer(no_args_is_help=True, help="Confirm or reject changes of tools and policies that ask for it.")
 
@@ -39,15 +43,26 @@ def kill(
     _require_one(tool, agent, tenant, everything)
     session = Session(ctx.obj)
     by = session.caller
-    return told(
-        session,
-        session.run(
-            lambda engine: engine.control.kill(
-                tool=tool, agent=agent, tenant=tenant, everything=everything, by=by, reason=reason
-            )
-        ),
-        "is switched off",
+    outcome = session.run(
+        lambda engine: engine.control.kill(
+            tool=tool, agent=agent, tenant=tenant, everything=everything, by=by, reason=reason
+        )
     )
+    return told(session, outcome, "is switched off", notes=_unknown(session, agent, tenant))
+
+
+def _unknown(session: Session, agent: str, tenant: str) -> list[str]:
+    """What was switched off without the project file knowing it. It may be right, since servers name callers too."""
+    callers = session.settings.callers.values()
+    known = {
+        "agent": {*session.settings.filters.agents, *(one.agent for one in callers if one.agent)},
+        "tenant": {*session.settings.tenants, *(one.tenant for one in callers)},
+    }
+    return [
+        f"the project file knows no {kind} {name!r}; {did_you_mean(name, known[kind] or {'none'})}"
+        for kind, name in (("agent", agent), ("tenant", tenant))
+        if name and name not in known[kind]
+    ]
 
 
 def revive(
@@ -91,16 +106,18 @@ def _require_one(tool: str, agent: str, tenant: str, everything: bool) -> None:
         )
 
 
-def told(session: Session, outcome: Outcome, done: str) -> int:
-    """Prints what became of a change. Exit code 3 while it waits for others."""
+def told(session: Session, outcome: Outcome, done: str, *, notes: Sequence[str] = ()) -> int:
+    """Prints what became of a change, and what to look at again. Exit code 3 while it waits for others."""
     if session.json:
-        session.out.document(outcome_document(outcome))
+        session.out.document(outcome_document(outcome) | ({"notes": list(notes)} if notes else {}))
     elif outcome.status == "pending":
         groups = ", ".join(dict.fromkeys(need.group for need in outcome.needs))
         session.out.line(f"{outcome.target} waits for the yes of {groups}", "yellow")
         session.out.facts([("confirm with", f"surehand changes confirm {outcome.change_id} --as NAME")])
     else:
         session.out.line(f"{outcome.target} {done}", "red" if outcome.status == "rejected" else "green")
+        for note in notes:
+            session.out.line(note, "yellow")
     return PENDING if outcome.status == "pending" else OK
 
 
@@ -126,20 +143,7 @@ def list_(ctx: typer.Context) -> int:
     session = Session(ctx.obj)
     by = session.caller
     found = session.run(lambda engine: engine.control.pending(by=by))
-    rows: list[Document] = [
-        {
-            "change_id": one.change_id,
-            "action": one.change.action,
-            "target": one.change.target,
-            "to": one.change.to or one.change.digest or (one.change.canary and str(one.change.canary)) or None,
-            "reason": one.change.reason,
-            "requester": one.requester.id,
-            "needs": asks_document(one.needs),
-            "created_at": utc_time(one.created_us),
-            "expires_at": utc_time(one.expires_us),
-        }
-        for one in found
-    ]
+    rows: list[Document] = [_proposal(one) for one in found]
     if session.json:
         session.out.document({"changes": rows})
     elif rows:
@@ -164,7 +168,48 @@ def list_(ctx: typer.Context) -> int:
     return OK
 
 
+def _proposal(one: Proposal) -> Document:
+    """Everything that a change will do."""
+    change = one.change
+    canary = change.canary and str(change.canary)
+    return {
+        "change_id": one.change_id,
+        "action": change.action,
+        "target": change.target,
+        "to": change.to or change.digest or canary or (change.name if change.alias else None),
+        "rollback": change.rollback or None,
+        "use": change.use or None,
+        "until": change.until or None,
+        "policies": [{"file": text.name, "tenant": text.tenant, "text": text.text} for text in change.sources],
+        "reason": change.reason,
+        "requester": one.requester.id,
+        "needs": asks_document(one.needs),
+        "created_at": utc_time(one.created_us),
+        "expires_at": utc_time(one.expires_us),
+    }
+
+
 ChangeId = Annotated[str, typer.Argument(metavar="CHANGE", help="As `surehand changes list` shows it.")]
+
+
+@changes.command("show")
+def show(ctx: typer.Context, change_id: ChangeId) -> int:
+    """Show all that a waiting change will do, policies with their texts: what a yes to it is for."""
+    session = Session(ctx.obj)
+    by = session.caller
+    found = session.run(lambda engine: engine.control.pending(by=by))
+    row = next((_proposal(one) for one in found if one.change_id == change_id), None)
+    if row is None:
+        raise ApprovalError("not_found", f"there is no change {change_id!r} that waits")
+    if session.json:
+        session.out.document(row)
+        return OK
+    words = ("change_id", "action", "target", "to", "rollback", "use", "until", "requester", "reason", "expires_at")
+    session.out.facts([(word.replace("_", " "), row[word] or "") for word in words])
+    for policy in row["policies"]:
+        session.out.line(f"{policy['file']}{'' if policy['tenant'] is None else ', for ' + policy['tenant']}:")
+        session.out.block(policy["text"])
+    return OK
 
 
 @changes.command("confirm")

@@ -81,7 +81,7 @@ def versions(ctx: typer.Context) -> int:
                     one.digest or "project",
                     local_time(one.at_us),
                     one.by,
-                    ", ".join(name for name, _ in one.sources),
+                    ", ".join(source.name for source in one.sources),
                     one.reason,
                 )
                 for one in found
@@ -94,7 +94,7 @@ def _document(one: PolicyVersion) -> Document:
     return {
         "digest": one.digest or None,
         "in_force": one.in_force,
-        "files": [name for name, _ in one.sources],
+        "files": [source.name for source in one.sources],
         "by": one.by,
         "at": utc_time(one.at_us),
         "reason": one.reason,

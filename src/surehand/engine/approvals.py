@@ -21,6 +21,7 @@ from ..policy import Allow, Deny
 from ..ports import Ballot, Move
 from ..types import Caller, Output
 from . import deputies
+from .arguments import checked
 from .deputies import Deputy, principals_of
 from .editing import edit
 from .ending import withdraw
@@ -31,6 +32,7 @@ _ENDS = {"reject": ("denied", "APPROVAL_REJECTED"), "answer": ("cancelled", None
 """Verdict -> what its call becomes, with which code."""
 
 
+@checked
 class Approvals:
     """Decides by exact id, for people of the same tenant only. Nothing here runs a call: `resume` does."""
 

@@ -13,7 +13,8 @@ from ..policy import Deny, PolicySource
 from ..registry import EVERYTHING, Canary, kill_name
 from ..types import Caller, Stage
 from ..view import World
-from .control_state import Change, PolicySet, Proposal, Read
+from .arguments import checked
+from .control_state import Change, PolicySet, PolicyText, Proposal, Read
 from .plane import Plane
 from .requests import Outcome, Requests
 from .worlds import Worlds
@@ -47,12 +48,13 @@ class PolicyVersion(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     """As in the audit's `policy_set`; empty: the project's own policies."""
     in_force: bool
-    sources: tuple[tuple[str, str], ...]
+    sources: tuple[PolicySource, ...]
     by: str
     at_us: int
     reason: str
 
 
+@checked
 class Control:
     """Changes are stored, audited, and hold at once for every effect on every machine.
 
@@ -248,12 +250,15 @@ class Control:
             RegistryError: `not_permitted`: it holds already.
             NotAllowedError: Policy does not let the caller administer.
         """
+        if not all(isinstance(one, PolicySource) for one in sources or ()):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError("publish_policies: sources must be PolicySource, as sh.read_policies gives them, or None")
         await self._ready()
         self._requests.judge(Change(action="policies"), by)
         if sources is None:
+            self._requests.checked_policies(None, by)
             return await self._requests.request(Change(action="policies", reason=reason), by)
         digest = self._requests.checked_policies(tuple(sources), by).digest
-        texts = tuple((source.name, source.text) for source in sources)
+        texts = tuple(PolicyText(source.name, source.text, source.tenant) for source in sources)
         return await self._requests.request(Change(action="policies", digest=digest, sources=texts, reason=reason), by)
 
     async def rollback_policies(self, digest: str, *, by: Caller, reason: str = "") -> Outcome:
@@ -274,8 +279,7 @@ class Control:
         if len(found) != 1:
             how_many = "no policy set was" if not found else "several policy sets were"
             raise NotFoundError(f"{how_many} published whose digest begins with {digest!r}")
-        sources = [PolicySource(name, text) for name, text in next(iter(found.values())).sources]
-        return await self.publish_policies(sources, by=by, reason=reason)
+        return await self.publish_policies(next(iter(found.values())).sources, by=by, reason=reason)
 
     async def policy_versions(self, *, by: Caller, limit: int = 100) -> list[PolicyVersion]:
         """Every set that was published, newest first; the first one is in force. None: the project's policies are.
@@ -369,7 +373,7 @@ def _policy_version(read: Read, *, in_force: bool) -> PolicyVersion:
     return PolicyVersion(
         digest=kept.digest,
         in_force=in_force,
-        sources=kept.sources,
+        sources=kept.texts or (),
         by=read.by,
         at_us=read.at_us,
         reason=read.body.reason,

@@ -21,6 +21,24 @@ Action = Literal[
 """What a change does. The first three, and `halt`, engines do by themselves."""
 
 
+Subject = tuple[str, str, str]
+"""Kind, tenant and name of a row."""
+
+
+class PolicyText(msgspec.Struct, frozen=True, array_like=True):
+    """A policy source as it is stored."""
+
+    name: str
+    text: str
+    tenant: str | None = None
+    """The only tenant that it holds for; `None` for all."""
+
+    @property
+    def source(self) -> PolicySource:
+        """To be loaded."""
+        return PolicySource(self.name, self.text, self.tenant)
+
+
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody wants to be changed. Fields that an action does not need are empty."""
 
@@ -41,9 +59,18 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """What is switched, as `kill_name` gives it."""
     digest: str = ""
     """Of a policy set; empty for the policies of the project."""
-    sources: tuple[tuple[str, str], ...] = ()
-    """Of a policy set: name and text of each."""
+    sources: tuple[PolicyText, ...] = ()
+    """Of a policy set."""
     reason: str = ""
+
+    @property
+    def subject(self) -> Subject:
+        """The row that it changes."""
+        if self.action in ("kill", "revive"):
+            return "kill", self.tenant, self.switch
+        if self.action == "policies":
+            return "policies", "", ""
+        return ("alias", "", self.alias) if self.action == "alias" else ("version", "", f"{self.name}@{self.version}")
 
     @property
     def target(self) -> str:
@@ -60,12 +87,12 @@ class PolicySet(msgspec.Struct, frozen=True, kw_only=True):
 
     digest: str
     """As the audit records it; empty when the policies of the project hold again."""
-    sources: tuple[tuple[str, str], ...]
+    sources: tuple[PolicyText, ...]
 
     @property
     def texts(self) -> tuple[PolicySource, ...] | None:
         """To be loaded; `None` for those of the project."""
-        return tuple(PolicySource(name, text) for name, text in self.sources) if self.digest else None
+        return tuple(one.source for one in self.sources) if self.digest else None
 
 
 class Proposal(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,13 +153,17 @@ class ControlState:
     policies_us: int = 0
     proposals: Mapping[tuple[str, str], Proposal] = field(default_factory=dict[tuple[str, str], Proposal])
     """By tenant and name of the row."""
+    changed: Mapping[Subject, int] = field(default_factory=dict[Subject, int])
+    """The revision that last changed what a row is about. That a draft is used now, or is asked about, is no change."""
 
     def taking(self, rows: Iterable[Read]) -> ControlState:
         """The state after rows that are newer, oldest first."""
         state = self
         standings, aliases = dict(self.standings), dict(self.aliases)
-        reasons, proposals = dict(self.kills.reasons), dict(self.proposals)
+        reasons, proposals, changed = dict(self.kills.reasons), dict(self.proposals), dict(self.changed)
         for row in rows:
+            if row.kind != "proposal" and row.body.action != "use":
+                changed[row.kind, row.tenant, row.name] = row.revision
             match row.kind:
                 case "version":
                     name, _, version = row.name.partition("@")
@@ -152,7 +183,7 @@ class ControlState:
                     pass
             state = replace(state, revision=max(state.revision, row.revision))
         kills = self.kills if reasons == self.kills.reasons else Kills(reasons)
-        return replace(state, standings=standings, aliases=aliases, kills=kills, proposals=proposals)
+        return replace(state, standings=standings, aliases=aliases, kills=kills, proposals=proposals, changed=changed)
 
     def proposal(self, tenant: str, change_id: str) -> tuple[str, Proposal] | None:
         """A waiting change by its id, and the name of its row."""

@@ -24,6 +24,7 @@ from ..runners import Gate
 from ..types import Caller
 from ..view import ToolView, World
 from .approvals import Approvals
+from .arguments import checking
 from .closing import check_keys, hold_what_still_runs, settled
 from .control import Control
 from .grants import Grants
@@ -188,6 +189,8 @@ class Engine:
         Raises:
             ConfigError: There is no such scene.
         """
+        if not isinstance(caller, Caller):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigError(f"view: pass a Caller, not {caller!r:.80}")
         world = await self._ready()
         caller = caller if scene is None else self.in_scene(caller, scene)
         return view_of(self._s, world, caller, pins or {}, run_id=run_id, loaded=loaded, fit=fit, available=available)
@@ -259,6 +262,7 @@ class Engine:
             tasks = [group.create_task(self.call(one, caller, run=step(i), view=view)) for i, one in enumerate(calls)]
         return [task.result() for task in tasks]
 
+    @checking
     async def resume(self, call_id: str, *, by: Caller) -> ToolResult:
         """Runs a call that was approved, or reports how it stands. Safe to repeat; of a race all get one result.
 
@@ -275,6 +279,7 @@ class Engine:
             raise NotFoundError(f"there is no call {call_id!r}{wrong_kind}")
         return await self._resumption.resume(record, by, world, wait_s=wait_s)
 
+    @checking
     async def wait(self, call_id: str, *, by: Caller, timeout_s: float) -> ToolResult:
         """Resumes the call as soon as it is decided; after `timeout_s` seconds gives what there is.
 
@@ -294,6 +299,7 @@ class Engine:
             except TimeoutError:
                 continue
 
+    @checking
     async def undo(self, call_id: str, *, by: Caller, reason: str) -> ToolResult:
         """Takes back what a call did, by the `undo` that its tool declares. A governed call itself, at most once.
 

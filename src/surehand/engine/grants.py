@@ -10,7 +10,7 @@ import msgspec
 
 from ..approval import Approval, Condition, Grant, Terms, asks, conditions, may_lift
 from ..audit import AuditRow
-from ..errors import ApprovalError, StoreError
+from ..errors import ApprovalError, StoreError, SurehandError
 from ..pipeline import Services, new_id
 from ..pipeline.ask import keyed_digest
 from ..pipeline.grants import grant_seal, terms_of
@@ -21,6 +21,7 @@ from ..registry import Entry
 from ..spec import ToolSpec
 from ..types import Caller, Requirement
 from .approvals import Approvals
+from .arguments import checked
 
 GrantStatus = Literal["open", "used_up", "expired", "revoked", "void"]
 """`void`: the tool or a policy is not what it was when the grant was given, so that it lifts nothing now."""
@@ -76,6 +77,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     approval: Approval | None = None
 
 
+@checked
 class Grants:
     """Gives, lists and revokes. A use is a part of the call that it lets through."""
 
@@ -117,13 +119,13 @@ class Grants:
             raise _not_grantable("say what it is for: from_approval=ID, or to=Grantee(...)")
         needs = self._liftable(asked, by)
         grant = self._made(asked, needs, by=by, uses=uses, expires_s=expires_s, where=where, reason=reason)
-        if asked.approval is not None and _waits_for(asked.approval, by):
-            await self._approvals.approve(asked.approval.approval_id, by=by, digest=asked.approval.digest)
         row = self._row("grant.given", grant, by, asked.approval)
         if not await self._s.store.add_grant(grant, most=self._s.limits.open_grants, audit=row):
             raise _not_grantable(
                 f"the tenant has {self._s.limits.open_grants} open grants already; revoke some, or let them expire"
             )
+        if asked.approval is not None and _waits_for(asked.approval, by):
+            await self._say_yes(asked.approval, grant, by)
         self._s.emit("grant.given", caller=by, name=grant.name, grant_id=grant.grant_id, giver=by.id)
         return self._shown(grant)
 
@@ -162,6 +164,17 @@ class Grants:
             raise ApprovalError("already_decided", f"{grant_id} was revoked already")
         self._s.emit("grant.revoked", caller=by, name=found.name, grant_id=grant_id, by=by.id)
         return self._shown(msgspec.structs.replace(found, revoked_us=now_us, revoked_by=by.id))
+
+    async def _say_yes(self, approval: Approval, grant: Grant, by: Caller) -> None:
+        """To the question that the grant was taken from. The grant stands only with it, the yes only with the grant."""
+        try:
+            await self._approvals.approve(approval.approval_id, by=by, digest=approval.digest)
+        except SurehandError:
+            row = self._row("grant.revoked", grant, by, approval)
+            await self._s.store.revoke_grant(
+                by.tenant, grant.grant_id, by=by.id, now_us=self._s.clock.now_us(), audit=row
+            )
+            raise
 
     # -- what it answers ------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from ..pipeline import Services
 from ..policy import Allow, Deny
 from ..ports import HealthRecord
 from ..types import Caller
+from .arguments import checked
 
 
 class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +34,7 @@ class LimitUse(msgspec.Struct, frozen=True, kw_only=True):
     raised_by: str
 
 
+@checked
 class LimitsInUse:
     """For callers what counts for them, for those who may read the audit all of their tenant."""
 

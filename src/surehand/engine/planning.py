@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -29,16 +28,6 @@ def planned(change: Change, state: ControlState, catalog: Catalog) -> Planned:
     """
     made = _PLANS[change.action](change, state, catalog)
     return made if made.reason else dataclasses.replace(made, reason=change.reason)
-
-
-def starts_from(change: Change, state: ControlState) -> Any:
-    """What a confirmed change must still find as it was when it was asked for."""
-    if change.action == "policies":
-        return "" if state.policies is None else state.policies.digest
-    if change.action == "alias":
-        return state.aliases.get(change.alias, "")
-    standing = state.standings.get((change.name, change.version))
-    return [] if standing is None else [standing.contract_hash, standing.stage, standing.removed]
 
 
 def _standing(change: Change, state: ControlState) -> Standing:
@@ -81,9 +70,11 @@ def _check_rollback(change: Change, catalog: Catalog) -> None:
 
 def _check_day(until: str) -> None:
     try:
-        date.fromisoformat(until)
+        written = date.fromisoformat(until).isoformat()
     except ValueError:
-        raise RegistryError("not_permitted", "deprecate", f"until is {until!r}; write a day as YYYY-MM-DD") from None
+        written = ""
+    if written != until:
+        raise RegistryError("not_permitted", "deprecate", f"until is {until!r}; write a day as YYYY-MM-DD")
 
 
 def _trial(change: Change, state: ControlState, catalog: Catalog) -> Planned:

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any, Literal
 
-from msgspec.structs import asdict, replace
+import msgspec
+from msgspec.structs import replace
 
 from ..approval import Approval, Counted, Refused, Verdict, asks, count
 from ..errors import ApprovalError, NotAllowedError, SurehandError
@@ -15,7 +16,6 @@ from ..policy import Ask, Decision, Deny
 from ..types import Caller, Requirement
 from .control_state import Change, ControlState, Proposal
 from .plane import Plane, Planned
-from .planning import starts_from
 
 Judge = Callable[[Change, Caller], Decision]
 """What policy says of a change, as of now; raises if it denies."""
@@ -67,6 +67,8 @@ class Proposals:
                 is not what would be done now, or its requester may not ask for it any more.
         """
         now_us = self._s.clock.now_us()
+        waits = self._plane.state.proposal(by.tenant, change_id)
+        requester = None if waits is None else await self._s.resolver.refresh(waits[1].requester, by)
         answered: list[Proposal] = []
         stale: list[str] = []
 
@@ -79,7 +81,7 @@ class Proposals:
             counted = count(_as_approval(proposal), by, verdict, reason=reason, now_us=now_us)
             if isinstance(counted, Refused):
                 raise ApprovalError(counted.code, counted.message.replace("approval ", "change "))
-            why = self._stale(proposal, state)
+            why = self._stale(proposal, state, requester)
             if why:
                 stale.append(why)
                 return [_row(replace(proposal, status="stale"), "control.decided", was="open", now="stale", reason=why)]
@@ -110,11 +112,14 @@ class Proposals:
             if all_of_them or one.requester.id == by.id or asks(one.needs, by)
         ]
 
-    def _stale(self, proposal: Proposal, state: ControlState) -> str:
+    def _stale(self, proposal: Proposal, state: ControlState, requester: Caller | None) -> str:
+        lost = f"{proposal.requester.id} may not do it any more"
+        if requester is None or not requester.same_person(proposal.requester):
+            return lost
         try:
-            decision = self._judge(proposal.change, proposal.requester)
+            decision = self._judge(proposal.change, requester)
         except SurehandError:
-            return f"{proposal.requester.id} may not do it any more"
+            return lost
         needs = decision.requirements if isinstance(decision, Ask) else proposal.needs
         if self._digest(proposal.change, needs, proposal.requester, state) != proposal.digest:
             return "what it starts from, or what policy asks, has changed"
@@ -122,8 +127,8 @@ class Proposals:
 
     def _digest(self, change: Change, needs: tuple[Requirement, ...], requester: Caller, state: ControlState) -> str:
         of: dict[str, Any] = {
-            "change": asdict(change) | {"canary": None if change.canary is None else repr(change.canary)},
-            "from": starts_from(change, state),
+            "change": msgspec.to_builtins(change),
+            "from": state.changed.get(change.subject, 0),
             "requester": [requester.tenant, requester.id],
             "question": sorted([need.policy_id, need.group, need.policy_hash, need.quorum] for need in needs),
         }

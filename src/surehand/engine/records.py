@@ -14,10 +14,12 @@ from ..pipeline.output import artifact_context
 from ..policy import Deny
 from ..secrets import UnsealError
 from ..types import Caller
+from .arguments import checked
 
 _PAGE = 500
 
 
+@checked
 class Audit:
     """Reads and verifies the tamper-evident record."""
 
@@ -108,6 +110,7 @@ class Audit:
             raise NotAllowedError(f"{by.id} may not read the audit: {'; '.join(decision.reasons)}")
 
 
+@checked
 class Artifacts:
     """Parts of results that are kept beside them."""
 

@@ -101,7 +101,7 @@ class Requests:
         if change.action == "alias":
             self._worlds.registry.check_alias(change.alias, change.name)
         if change.action == "policies" and change.digest:
-            self._worlds.check([PolicySource(name, text) for name, text in change.sources])
+            self._worlds.check([one.source for one in change.sources])
         return planned(change, state, self._s.world.catalog)
 
     def judge(self, change: Change, by: Caller) -> Decision:
@@ -140,7 +140,7 @@ class Requests:
             hint = f"; did you mean {near[0]!r}?" if near else f"; tools are {', '.join(sorted(names)) or 'none'}"
             raise NotFoundError(f"there is no tool {tool!r}{hint}")
 
-    def checked_policies(self, sources: tuple[PolicySource, ...], by: Caller) -> Policies:
+    def checked_policies(self, sources: tuple[PolicySource, ...] | None, by: Caller) -> Policies:
         """A set that might be published next.
 
         Raises:

@@ -12,6 +12,7 @@ from ..pipeline import Services
 from ..policy import Allow
 from ..ports import RunRecord, RunStatus
 from ..types import Caller
+from .arguments import checked
 from .run_parts import starter, unseal
 from .stopping import stop
 
@@ -32,6 +33,7 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     updated_us: int
 
 
+@checked
 class Runs:
     """Reads and stops runs; of the caller's tenant, their own or, if policy lets them read the audit, all.
 

@@ -16,6 +16,7 @@ from ..policy import Allow
 from ..redact import MARK, Redactor
 from ..spec import Done, NotDone
 from ..types import Caller
+from .arguments import checked
 
 
 class UnknownCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,6 +38,7 @@ class UnknownCall(msgspec.Struct, frozen=True, kw_only=True):
         return self.record.call_id
 
 
+@checked
 class Unknowns:
     """Nothing but evidence settles an unknown call: the tool's own `status_check`, or a person who looked."""
 

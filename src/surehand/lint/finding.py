@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
@@ -67,18 +67,26 @@ def texts(spec: ToolSpec) -> Iterator[tuple[str, str]]:
     yield from (("display", one) for one in (spec.display,) if one)
     yield from (("owner", one) for one in (spec.owner,) if one)
     yield from (("tags", one) for one in spec.tags)
+    seen: set[str] = set()
     for name, schema in (("parameters", spec.parameters), ("output_schema", spec.output_schema or {})):
-        for count, (path, node) in enumerate(walk(dict(schema))):
-            if count >= _NODES_MAX:
-                break
-            where = f"{name}/{pointer(path)}" if path else name
-            if path[-2:-1] == ("properties",):
-                yield where, str(path[-1])
-            for keyword in ("title", "description", "$comment", "default", "const", "enum", "examples", "pattern"):
-                yield from ((f"{where}/{keyword}", one) for one in _strings(node.get(keyword)))
+        for where, text in _strings(schema, name):
+            if text not in seen:
+                seen.add(text)
+                yield where, text
 
 
-def _strings(value: object) -> list[str]:
-    if isinstance(value, str):
-        return [value]
-    return [one for one in cast("list[Any]", value) if isinstance(one, str)] if isinstance(value, list) else []
+def _strings(root: Any, name: str) -> Iterator[tuple[str, str]]:
+    """Every name and text in a schema, whatever keyword it is under: a model may be shown them all."""
+    waiting: list[tuple[str, Any]] = [(name, root)]
+    for _ in range(_NODES_MAX):
+        if not waiting:
+            return
+        where, value = waiting.pop()
+        if isinstance(value, str):
+            yield where, value
+        elif isinstance(value, Mapping):
+            items = [(f"{where}/{pointer((key,))}", key, one) for key, one in cast("Mapping[str, Any]", value).items()]
+            yield from ((place, key) for place, key, _ in items)
+            waiting += reversed([(place, one) for place, _, one in items])
+        elif isinstance(value, list | tuple):
+            waiting += reversed([(where, one) for one in cast("list[Any]", value)])

@@ -9,7 +9,7 @@ import msgspec
 
 from ..approval import Approval
 from ..event import Event
-from ..redact import clean_text
+from ..redact import clean_text, visible
 
 _TEXT_CHARS = 500
 
@@ -72,15 +72,20 @@ def as_text(message: Message) -> tuple[str, str]:
     waits = message.status == "open"
     what = "asks for approval" if waits else f"is {message.status}"
     lines = [
-        f"{message.tool}@{message.version} of {message.requester} (tenant {message.tenant}) {what}.",
+        f"{message.tool}@{message.version} of {_line(message.requester)} (tenant {_line(message.tenant)}) {what}.",
         "",
-        *(f"why: {reason}" for reason in message.reasons),
-        f"asked: {', '.join(message.asked)}",
-        *([f"answered by: {', '.join(message.decided_by)}"] if message.decided_by else []),
+        *(f"why: {_line(reason)}" for reason in message.reasons),
+        f"asked: {_line(', '.join(message.asked))}",
+        *([f"answered by: {_line(', '.join(message.decided_by))}"] if message.decided_by else []),
         f"call: {message.call_id}",
         *([f"until: {message.expires_at}", f"see exactly what will run: {message.decide}"] if waits else []),
     ]
     return f"{message.tool} {what} ({message.approval_id})", "\n".join(lines) + "\n"
+
+
+def _line(text: str) -> str:
+    """On one line, nothing unseen: what others wrote must not pass for a line of ours."""
+    return " ".join(visible(text).split())
 
 
 def _time(at_us: int) -> str:

@@ -16,6 +16,7 @@ from ..types import Requirement
 from .events import problem, redactor_of
 from .passage import Passage
 from .services import Services, new_id
+from .strays import recordable
 from .trace import caller_facts, seal_json
 
 _PREVIEW_CHARS = 4000
@@ -112,5 +113,6 @@ def vote_seal(s: Services, approval: Approval, vote: Vote) -> str:
 
 
 def _readable(p: Passage, s: Services, arguments: dict[str, Any]) -> dict[str, Any]:
-    shown: Any = redactor_of(p, s).value(arguments, p.spec.parameters, names=True)
+    known = recordable(arguments, p.spec, s.redactor)
+    shown: Any = redactor_of(p, s).value(known, p.spec.parameters, names=True)
     return cast("dict[str, Any]", shown) if isinstance(shown, dict) else dict.fromkeys(arguments, MARK)

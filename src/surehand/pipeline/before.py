@@ -15,6 +15,7 @@ from .events import problem
 from .interceptor import AskPerson, Block, Modify, Proposed, as_verdicts
 from .passage import Passage, Stop
 from .services import Services
+from .strays import secrets_in
 
 _REASON_CHARS = 500
 
@@ -71,7 +72,7 @@ def proposed(p: Passage) -> Proposed:
 def _apply(p: Passage, s: Services, name: str, verdict: Modify | AskPerson, shown: dict[str, Any]) -> Stop | None:
     if isinstance(verdict, AskPerson):
         # A reason is read by people, notified and recorded: what it quotes of secret arguments goes.
-        secrets = [secret for one in (shown, p.arguments) for secret in s.redactor.secrets_in(one, p.spec.parameters)]
+        secrets = [secret for one in (shown, p.arguments) for secret in secrets_in(one, p.spec, s.redactor)]
         reason = s.redactor.with_known(secrets).polish(verdict.reason, _REASON_CHARS)
         for group in group_names(verdict.approvers):
             p.hook_asks.append(

@@ -8,6 +8,7 @@ from ..event import Event, EventKind
 from ..redact import Redactor
 from .passage import Passage, storable
 from .services import Services
+from .strays import secrets_in
 
 _TEXT_CHARS = 2000
 
@@ -54,8 +55,8 @@ def redactor_of(p: Passage, s: Services) -> Redactor:
             []
             if p.entry is None
             else [
-                *s.redactor.secrets_in(p.arguments, p.spec.parameters),
-                *(s.redactor.secrets_in(p.written or {}, p.spec.parameters) if p.written is not p.arguments else ()),
+                *secrets_in(p.arguments, p.spec, s.redactor),
+                *(secrets_in(p.written or {}, p.spec, s.redactor) if p.written is not p.arguments else ()),
             ]
         )
         p.redactor = s.redactor.with_known(secrets) if secrets else s.redactor

@@ -10,19 +10,13 @@ from ..audit import AuditRow, Kind, audit_row
 from ..call import ToolResult
 from ..ledger import CallRecord
 from ..policy import Ask, Decision
-from ..redact import MARK
 from ..types import Caller, Trust
 from .events import redactor_of
 from .passage import Edit, Outcome, Passage, storable
 from .services import Services, new_id
+from .strays import recordable
 
 T = TypeVar("T")
-
-_OTHER_NAMES = (
-    "additionalProperties", "unevaluatedProperties", "patternProperties",
-    "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "$ref", "$dynamicRef",
-)  # fmt: skip
-"""Keywords by which a schema may have arguments that its `properties` do not name."""
 
 
 class StoredArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -146,22 +140,11 @@ def _tool_facts(p: Passage, s: Services) -> dict[str, Any]:
         "version": spec.version,
         "contract_hash": spec.contract_hash,
         "binding_hash": spec.binding_hash,
-        "arguments": redactor_of(p, s).summary(_recordable(p, s), schema),
+        "arguments": redactor_of(p, s).summary(recordable(p.arguments, spec, s.redactor), schema),
         "args_hash": p.args_hash or s.keyring.keyed_hash(p.arguments),
         "coercions": [[c.path, *c.kinds] for c in p.coercions],
         "decision": None if p.decision is None else decision_facts(p.decision),
     }
-
-
-def _recordable(p: Passage, s: Services) -> dict[str, Any]:
-    """The arguments, without values of names that the tool does not have: one may be a secret's, written wrong."""
-    schema, arguments = p.spec.parameters, p.arguments
-    known = schema.get("properties", {})
-    if arguments.keys() <= known.keys() or not s.redactor.has_secrets(schema):
-        return arguments
-    if any(schema.get(keyword, False) is not False for keyword in _OTHER_NAMES):
-        return arguments
-    return {name: value if name in known else MARK for name, value in arguments.items()}
 
 
 def _row(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from hashlib import sha256
+from typing import Any
 
 import msgspec
 
@@ -35,8 +36,12 @@ class Canary(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             RegistryError: `not_permitted`: the share is none, or a caller is named without its tenant.
         """
-        if isinstance(self.percent, bool) or not 0 <= self.percent <= 100:
+        share: Any = self.percent
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 100:
             raise RegistryError("not_permitted", where, f"percent is {self.percent!r}; it goes from 0 to 100")
+        for caller in (*self.callers, *self.roles):
+            if not isinstance(caller, str) or not caller:  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise RegistryError("not_permitted", where, f"{caller!r} is neither a caller nor a role; write strings")
         for caller in self.callers:
             tenant, slash, name = caller.partition("/")
             if not (tenant and slash and name):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from ..errors import RegistryError, SpecError
 from ..spec import Definition, Handler, Tool, ToolSpec, bind_tool, raw_tool
@@ -16,6 +16,9 @@ from ..types import Caller
 from .catalog import Catalog, Entry, build_catalog
 from .standing import Standings, placed
 from .version import version_key
+
+SEARCH_TOOL: Final = "search_tools"
+"""The name of the tool that finds others, which an engine registers when there are more than it shows."""
 
 
 class Registry:
@@ -165,7 +168,7 @@ class Registry:
             raise RegistryError("name_empty", "alias", f"{alias!r} is not a name; it must match {NAME.pattern}")
         if not any(not entry.removed for entry in self._versions(name)):
             raise RegistryError("not_found", "alias", f"there is no tool {name!r}")
-        taken = self._lookalike(alias) or (alias if alias in self._names() else None)
+        taken = self._lookalike(alias) or (alias if alias in self._names() else None) or self._reserved(alias)
         if taken is not None:
             raise RegistryError("alias_taken", "alias", f"{alias!r} is, or looks like, {taken!r}, which is taken")
 
@@ -214,6 +217,11 @@ class Registry:
         """Another name or alias that a person, or a provider's narrower rule for names, would take for this one."""
         return next((known for known in self._names() if known != name and _folded(known) == _folded(name)), None)
 
+    def _reserved(self, alias: str) -> str | None:
+        """The name that an alias would take from a tool which is published by itself, now or some day."""
+        kept = (SEARCH_TOOL, *(f"{name}{UNDO}" for name, _ in self._catalog.entries))
+        return next((one for one in kept if _folded(one) == _folded(alias)), None)
+
     def _require_new(self, entry: Entry, operation: str) -> None:
         spec = entry.tool.spec
         old = self._catalog.entries.get((spec.name, spec.version))
@@ -228,7 +236,7 @@ class Registry:
         undoing = spec.name + UNDO
         if taken is None and entry.tool.undo is not None:
             versions = self._versions(undoing)
-            foreign = any(one.tool.spec.undoes != spec.name for one in versions)
+            foreign = any(one.tool.spec.undoes != spec.name for one in versions) or undoing in self._catalog.aliases
             taken = undoing if foreign else self._lookalike(undoing)
         if taken is not None:
             raise RegistryError(

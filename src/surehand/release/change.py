@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, Final, Literal, TypeAlias, cast
 
 import jsonschema_rs as rs
@@ -55,6 +56,7 @@ def schema_changes(field: str, old: Schema, new: Schema) -> list[Change]:
         old: The schema before.
         new: The schema after.
     """
+    old, new = deepcopy(old), deepcopy(new)  # the library that compares them knows plain lists only
     comparison = _Comparison(old, new, closed=field == "parameters")
     found: list[Change] = []
     for change in comparison.walk(field, old, new, 0):

@@ -8,9 +8,10 @@ from itertools import islice
 from typing import Any, Final, cast
 
 from ..policy.cache import Bounded
+from ..registry import SEARCH_TOOL
 from ..schema.keywords import walk
 from ..spec import ToolSpec
-from ..view import SEARCH_TOOL, ToolView
+from ..view import ToolView
 from .bm25 import Index, words
 
 _NAME_WEIGHT: Final = 3

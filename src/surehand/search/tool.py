@@ -9,10 +9,10 @@ from typing import Any, Final, cast
 from ..call import ToolResult
 from ..errors import RegistryError
 from ..providers import PROVIDERS
-from ..registry import Registry
+from ..registry import SEARCH_TOOL, Registry
 from ..spec import Tool, ToolSpec, bind_tool
 from ..types import Caller, Output
-from ..view import SEARCH_TOOL, ToolView
+from ..view import ToolView
 from .rank import relevant
 
 _log = logging.getLogger("surehand.search")

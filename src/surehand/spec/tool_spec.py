@@ -15,6 +15,7 @@ import msgspec
 from ..errors import SpecError
 from ..types import Idempotency, Risk, Stage, Trust
 from . import rules
+from .frozen import frozen
 from .hashes import content_hash
 from .injected import DATA_SOURCES, RUNTIME_SOURCES
 from .rules import Rule, check_fields
@@ -212,9 +213,9 @@ class ToolSpec:
 
 
 def _own(where: str, name: str, value: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A copy that nobody else can change."""
+    """A copy that nobody can change."""
     try:
-        return None if value is None else deepcopy(dict(value))
+        return None if value is None else frozen(deepcopy(dict(value)))
     except Exception:
         raise SpecError(f"{where}: {name} holds what cannot be copied; it must be plain JSON") from None
 

@@ -2,13 +2,12 @@
 
 from .filters import FILTER_TABLES, Filters, ToolFilter, read_filters
 from .hidden import REASONS, Hidden, HiddenReason
-from .tool_view import SEARCH_TOOL, ToolView, ViewEntry
+from .tool_view import ToolView, ViewEntry
 from .world import World
 
 __all__ = [
     "FILTER_TABLES",
     "REASONS",
-    "SEARCH_TOOL",
     "Filters",
     "Hidden",
     "HiddenReason",

@@ -8,13 +8,12 @@ from typing import Final
 
 import msgspec
 
+from ..registry import SEARCH_TOOL
 from ..spec import ToolSpec
 from ..spec.hashes import content_hash
 from ..types import Requirement
 from .hidden import Hidden
 
-SEARCH_TOOL: Final = "search_tools"
-"""The tool that finds the others when a view holds more than a model should be shown."""
 _TOO_MANY: Final = Hidden(reason="too_many", why="the view has more tools than are shown at once")
 _NOT_NEEDED: Final = Hidden(reason="not_needed", why="all tools are shown")
 
