@@ -33,6 +33,8 @@ class StrictRules(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every object must have a property that is required."""
     min_items_max: int | None = None
     recursion: bool
+    type_lists: bool = True
+    """Whether `type` may be a list; if not, it becomes `anyOf`."""
     primitive_enums: bool
     """Whether values of `enum` and `const` must be primitive."""
     properties_max: int | None = None

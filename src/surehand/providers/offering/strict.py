@@ -192,12 +192,15 @@ class _Walker:
         kinds = _kinds(schema)
         if not kinds or "allOf" in schema:
             self.refuse("`allOf`" if kinds else "a schema that says no type", path)
-        if len(kinds) > 1 and not {"array", "object"}.isdisjoint(kinds):
-            if "enum" in schema:
+        mixed = not {"array", "object"}.isdisjoint(kinds)
+        if len(kinds) > 1 and (mixed or not (self.rules.type_lists or "enum" in schema)):
+            if mixed and "enum" in schema:
                 self.refuse("`enum` over objects or arrays", path)
             bare = {key: value for key, value in schema.items() if key in _ASSERTIONS}
             return {"anyOf": [self.node({**bare, "type": kind}, path) for kind in kinds]}, []
         strict: Schema = {"type": kinds if len(kinds) > 1 else kinds[0]}
+        if len(kinds) > 1 and not self.rules.type_lists:
+            del strict["type"]  # the values of the `enum` say it
         for keyword in ("enum", "const"):
             if keyword in schema:
                 strict[keyword] = self.values(schema[keyword], keyword, path)

@@ -14,6 +14,7 @@ ANTHROPIC_STRICT: Final = StrictRules(
     keeps_default=True,
     min_items_max=1,
     recursion=False,
+    type_lists=False,  # (S) the transform knows a single word only
     primitive_enums=True,
 )
 ANTHROPIC: Final = Profile(
