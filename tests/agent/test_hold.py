@@ -80,7 +80,7 @@ async def test_a_dialect_that_nobody_knows_takes_no_run(desk: Desk, open_desk: A
     engine: sh.Engine = await open_desk(pay_tool(desk), policies=ASK_FINANCE)
     await drive(engine, ScriptedModel(ASKS), desk.alice, run_id="r1", messages=["go"], wait=False)
     with pytest.raises(sh.ConfigError):
-        await drive(engine, Raw(dialect="gemini"), desk.alice, run_id="r1")
+        await drive(engine, Raw(dialect="morse"), desk.alice, run_id="r1")
     assert await owner_of(engine) is None
 
 
