@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ApprovalError
-from ..settings import did_you_mean
 from .documents import Document, asks_document
 from .failures import OK, PENDING
 from .printer import local_time, utc_time
@@ -53,6 +52,8 @@ def kill(
 
 def _unknown(session: Session, agent: str, tenant: str) -> list[str]:
     """What was switched off without the project file knowing it. It may be right, since servers name callers too."""
+    from ..settings import did_you_mean
+
     callers = session.settings.callers.values()
     known = {
         "agent": {*session.settings.filters.agents, *(one.agent for one in callers if one.agent)},
