@@ -168,6 +168,10 @@ class StoreError(SurehandError):
     """The database cannot be used. Calls with effects are refused while this lasts."""
 
 
+class SourceError(SurehandError):
+    """A source of tools cannot be used; the message says why. It is tried again."""
+
+
 class AuditError(SurehandError):
     """The record cannot be verified at all: no keys, no anchor, no store."""
 

@@ -16,6 +16,7 @@ from .limits.declared import read_limit
 from .notify import NotifySettings
 from .release.review_limits import ReviewLimits
 from .schema import Strictness
+from .sources.settings import SourceSettings, check_sources, read_sources
 from .types import BUILTIN_ROLES, SELF, Caller, group_names
 from .view import FILTER_TABLES, Filters, read_filters
 
@@ -80,6 +81,10 @@ class Settings:
     """How fast; see `Rate`."""
     review: ReviewLimits = field(default_factory=ReviewLimits)
     """From when on `surehand tools review` tells a tool."""
+    sources: Mapping[str, SourceSettings] = field(default_factory=dict[str, SourceSettings])
+    """Where tools come from besides `tools`; see `SourceSettings`."""
+    pins: str = "surehand.pins.toml"
+    """The file of approved definitions; see `surehand.sources.pins`."""
     callers: Mapping[str, Caller] = field(default_factory=dict[str, Caller])
     """Who the command line may act as. A server authenticates its callers instead."""
 
@@ -103,13 +108,15 @@ class Settings:
             object.__setattr__(self, name, _strings(getattr(self, name), name))
         for place in self.interceptors:
             _check_place(place)
+        object.__setattr__(self, "sources", dict(_items("sources", self)))
+        check_sources(self.sources)
         object.__setattr__(self, "callers", dict(_items("callers", self)))
         for name, caller in self.callers.items():
             _check_caller(name, caller, tenants)
             _check_roles(name, caller, self.roles, self.approvers)
 
     def _check_texts(self) -> None:
-        for name in ("store", "approvers", "policies", "keys", "anchor"):
+        for name in ("store", "approvers", "policies", "keys", "anchor", "pins"):
             if not (name in ("policies", "keys", "anchor") and getattr(self, name) is None):
                 _text(getattr(self, name), name)
 
@@ -179,7 +186,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _settings(data: dict[str, Any]) -> Settings:
     values = dict(data)
-    parts = ("tenants", "limits", "callers", "audit", "notify", "review")
+    parts = ("tenants", "limits", "callers", "audit", "notify", "review", "sources")
     tables = {name: _table(values.pop(name, {}), name) for name in parts}
     filters = {name: values.pop(name) for name in FILTER_TABLES if name in values}
     known = {*tables, *FILTER_TABLES, *(one.name for one in fields(Settings))} - {"read_only_records", "filters"}
@@ -203,6 +210,7 @@ def _settings(data: dict[str, Any]) -> Settings:
     _check_names(tables["review"], ReviewLimits, "review")
     values["review"] = ReviewLimits(**tables["review"])
     values["tenants"] = {name: _scopes(one, f"tenants.{name}") for name, one in tables["tenants"].items()}
+    values["sources"] = read_sources(tables["sources"])
     values["callers"] = {name: _caller(name, one) for name, one in tables["callers"].items()}
     return Settings(**values)
 

@@ -19,6 +19,7 @@ from ..runners import Breakers, Gate, InlineRunner, ThreadRunner
 from ..search import offer_search
 from ..secrets import Keyring
 from ..settings import Settings, read_project
+from ..sources import Keeper, make_source, read_pins
 from ..spec import Tool
 from ..view import World
 from .catalog import check_catalog
@@ -84,6 +85,7 @@ def open_engine(
     services.interceptors.extend(around)
     check_catalog(registry.catalog, settings.quotas)
     _apply(services, settings)
+    _keep_sources(services, registry, settings)
     engine = Engine(services, registry, load, anchor, complete)
     engine.in_scratch = partial(_in_scratch, engine, settings, resolver, clock)
     return engine
@@ -99,7 +101,7 @@ def _in_scratch(
         tools=(),
         registry=registry,
         interceptors=engine.services.interceptors,
-        settings=dataclasses.replace(settings, keys=None, anchor=None, notify=NotifySettings()),
+        settings=dataclasses.replace(settings, keys=None, anchor=None, notify=NotifySettings(), sources={}),
         resolver=resolver,
         clock=clock,
     )
@@ -148,6 +150,26 @@ def _apply(services: Services, settings: Settings) -> None:
     _attend(services, settings)
 
 
+def _keep_sources(services: Services, registry: Registry, settings: Settings) -> None:
+    """Adds what keeps the sources of tools, if there are any.
+
+    Raises:
+        ConfigError: A source is not described as it must be, or the pins cannot be read.
+    """
+    if not settings.sources:
+        return
+    keeper = Keeper(
+        [make_source(name, one, Path.cwd()) for name, one in settings.sources.items()],
+        registry,
+        read_pins(Path(settings.pins)),
+        mark=services.mark_absent,
+        problem=lambda where, text: services.emit("engine.problem", where=where, problem=text),
+        clock=services.clock,
+    )
+    services.sources = lambda: keeper.statuses
+    services.attendants.append(keeper)
+
+
 def _attend(services: Services, settings: Settings) -> None:
     """Adds what tells people, if anything does.
 
@@ -181,7 +203,7 @@ def policy_loader(policies: PolicyArgument, settings: Settings) -> PolicyLoader:
         return Policies.load(
             own if sources is None else sources,
             catalog,
-            incomplete=incomplete,
+            incomplete=incomplete or bool(settings.sources),  # one may be down, and its tools unknown
             approver_group=settings.approvers,
             tenant_scopes=settings.tenants,
             irreversible=settings.irreversible,

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
+import msgspec
+
 from ..audit import Anchor, FileAnchor, MemoryAnchor
 from ..errors import ConfigError
 from ..ports import Store
 from ..secrets import Keyring
 from ..settings import Settings, shown
+from ..sources import SourceSettings
 from .inputs import require_methods
 
 StorePlace: TypeAlias = "str | Path | Store"
@@ -133,7 +136,7 @@ def within(settings: Settings, folder: Path, project: Path) -> Settings:
     """
     placed: dict[str, str] = {
         name: str(folder / value)
-        for name in ("keys", "anchor", "policies")
+        for name in ("keys", "anchor", "policies", "pins")
         if (value := getattr(settings, name)) is not None
     }
     file = _sqlite_file(settings.store)
@@ -143,7 +146,15 @@ def within(settings: Settings, folder: Path, project: Path) -> Settings:
         placed["keys"] = str(folder / "surehand.keys")
     for name in placed.keys() & {"keys", "anchor"}:
         refuse_same({name: Path(placed[name]), "the project file": project})
-    return dataclasses.replace(settings, **cast("dict[str, Any]", placed))
+    sources = {name: _within(one, folder) for name, one in settings.sources.items()}
+    return dataclasses.replace(settings, sources=sources, **cast("dict[str, Any]", placed))
+
+
+def _within(source: SourceSettings, folder: Path) -> SourceSettings:
+    """A source whose paths are below a folder."""
+    if not source.document or "://" in source.document:
+        return source
+    return msgspec.structs.replace(source, document=str(folder / source.document))
 
 
 def _sqlite_file(place: StorePlace) -> str | None:

@@ -37,6 +37,8 @@ def _host(target: str) -> str:
 
 def admit(p: Passage, s: Services) -> Stop | None:
     """Refuses a call of what is known to be down, before anything is in the ledger. `leave` must follow, always."""
+    if (why := absence(s, p.spec)) is not None:
+        return p.refuse("TOOL_UNAVAILABLE", f"`{p.spec.name}` is unavailable: {why}. Nothing was done.", cause="source")
     wait_s = s.breakers.enter(p.caller.tenant, subjects(p.spec), p.call_id, now=s.clock.monotonic())
     if wait_s is None:
         return None
@@ -48,6 +50,11 @@ def admit(p: Passage, s: Services) -> Stop | None:
         retry_after_s=retry_after_s,
         cause="breaker",
     )
+
+
+def absence(s: Services, spec: ToolSpec) -> str | None:
+    """Why the source of a tool cannot be asked for it now, if it cannot."""
+    return next((gone[spec.id] for gone in s.absent.values() if spec.id in gone), None) if s.absent else None
 
 
 def leave(p: Passage, s: Services) -> None:
@@ -98,6 +105,9 @@ def _tell(p: Passage, s: Services, subject: str) -> None:
 
 def without_unavailable(s: Services, tenant: str, view: ToolView) -> ToolView:
     """The view less what is down and has nothing that stands in for it."""
+    if s.absent:
+        gone = {entry.name: absence(s, entry.spec) for entry in view.tools}
+        view = view.without({name: Hidden(reason="unavailable", why=why) for name, why in gone.items() if why})
     if s.breakers.all_closed:
         return view
     now = s.clock.monotonic()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ import uuid_utils
 from ..audit import AuditRow
 from ..event import Event, EventKind, Sink
 from ..limits import Limits, Quotas
-from ..ports import Attendant, CallerResolver, Clock, Move, RunSave, Store
+from ..ports import Attendant, CallerResolver, Clock, Move, RunSave, SourceStatus, Store
 from ..redact import Redactor
 from ..runners import Breakers, Gate, InlineRunner, Runner, ThreadRunner
 from ..schema import Strictness
@@ -88,6 +88,10 @@ class Services:
     """Of this engine, as `Move.owner` knows it; drawn anew whenever it is opened, so that a fork shares none."""
     interceptors: list[Interceptor] = field(default_factory=list[Interceptor])
     sinks: list[Sink] = field(default_factory=list[Sink])
+    absent: dict[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
+    """Source -> `name@version` of its tools that cannot be called now -> why."""
+    sources: Callable[[], Sequence[SourceStatus]] = tuple
+    """How the sources of tools are, in the order of the project file."""
     attendants: list[Attendant] = field(default_factory=list["Attendant"])
     """Started when the engine is open, stopped before its store is closed. Each is also a sink."""
     passing: Counter[str] = field(default_factory=Counter[str])
@@ -154,6 +158,13 @@ class Services:
         """Tells all sinks; one that fails never harms the call."""
         for sink in self.sinks:
             _tell(sink, event)
+
+    def mark_absent(self, source: str, versions: Mapping[str, str]) -> None:
+        """Says which tools of a source cannot be called now, and why; none takes the source off the list."""
+        if versions:
+            self.absent[source] = versions
+        else:
+            self.absent.pop(source, None)
 
 
 def _tell(sink: Callable[[Event], None], event: Event) -> None:

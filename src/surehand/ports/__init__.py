@@ -9,6 +9,7 @@ from .grants import GrantStore, NotLifted
 from .quotas import HealthRecord, HealthState, QuotaStore, ReadCharges
 from .resolver import AsStored, CallerResolver
 from .runs import RunRecord, RunSave, RunStatus, RunStore, StoredEvent, TurnRecord
+from .sources import SourceState, SourceStatus
 from .store import Ballot, Claim, Move, Store, StoredArtifact
 from .undo import UndoStore
 
@@ -39,6 +40,8 @@ __all__ = [
     "RunSave",
     "RunStatus",
     "RunStore",
+    "SourceState",
+    "SourceStatus",
     "Store",
     "StoredArtifact",
     "StoredEvent",

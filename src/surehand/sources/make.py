@@ -1,0 +1,24 @@
+"""The one place that knows the kinds of sources. Each is imported when a project names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ..errors import ConfigError
+from .keeper import Approve
+from .settings import SourceSettings
+from .source import Source
+
+
+def make_source(name: str, settings: SourceSettings, folder: Path) -> tuple[Source, Approve]:
+    """The source that a table of the project file describes, and whether its definitions have to be pinned.
+
+    Args:
+        name: What it is called.
+        settings: Its table.
+        folder: What paths are relative to.
+
+    Raises:
+        ConfigError: A field is missing, or does not belong to the kind.
+    """
+    raise ConfigError(f"sources.{name}: there is no kind {settings.kind!r} yet")
