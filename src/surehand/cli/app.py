@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from . import approvals, audit, call, grants, limits, policy, tools
+from . import approvals, audit, call, grants, limits, policy, sources, tools
 from .control import changes, kill, revive
 from .demo import demo
 from .doctor import doctor
@@ -35,6 +35,7 @@ app.add_typer(tools.app, name="tools")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(grants.app, name="grants")
 app.add_typer(limits.app, name="limits")
+app.add_typer(sources.app, name="sources")
 app.add_typer(audit.app, name="audit")
 app.add_typer(policy.app, name="policy")
 app.add_typer(changes, name="changes")

@@ -11,7 +11,7 @@ from ..errors import NotAllowedError
 from ..limits import Budget, Counter, Rate
 from ..pipeline import Services
 from ..policy import Allow, Deny
-from ..ports import HealthRecord
+from ..ports import HealthRecord, SourceStatus
 from ..types import Caller
 from .arguments import checked
 
@@ -79,6 +79,15 @@ class LimitsInUse:
         self._may_audit(by)
         now_us = self._s.clock.now_us()
         return [_as_of(one, now_us) for one in await self._s.store.list_health(by.tenant)]
+
+    async def sources(self, *, by: Caller) -> list[SourceStatus]:
+        """Where tools come from besides Python, in the order of the project file, and how each is now.
+
+        Raises:
+            NotAllowedError: Policy does not let the caller read the audit.
+        """
+        self._may_audit(by)
+        return list(self._s.sources())
 
     def _may_audit(self, by: Caller) -> None:
         decision = self._s.world.policies.may(by, "audit", None, now_ns=self._s.clock.now_us() * 1000)

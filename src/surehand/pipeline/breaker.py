@@ -53,7 +53,9 @@ def admit(p: Passage, s: Services) -> Stop | None:
 
 
 def absence(s: Services, spec: ToolSpec) -> str | None:
-    """Why the source of a tool cannot be asked for it now, if it cannot."""
+    """Why the source of a tool cannot be asked for it now, if it cannot: what nobody has approved never is."""
+    if spec.stage == "draft" and spec.source != "python":
+        return "nobody has approved this definition"
     return next((gone[spec.id] for gone in s.absent.values() if spec.id in gone), None) if s.absent else None
 
 
@@ -105,7 +107,7 @@ def _tell(p: Passage, s: Services, subject: str) -> None:
 
 def without_unavailable(s: Services, tenant: str, view: ToolView) -> ToolView:
     """The view less what is down and has nothing that stands in for it."""
-    if s.absent:
+    if s.absent:  # drafts are in no view anyway
         gone = {entry.name: absence(s, entry.spec) for entry in view.tools}
         view = view.without({name: Hidden(reason="unavailable", why=why) for name, why in gone.items() if why})
     if s.breakers.all_closed:

@@ -17,8 +17,8 @@ class SourceStatus(msgspec.Struct, frozen=True, kw_only=True):
     state: SourceState = "connecting"
     why: str = ""
     """Why it is unavailable."""
-    tools: int = 0
-    """How many it offers now."""
+    offered: tuple[str, ...] = ()
+    """`name@version` of what it offers now."""
     waiting: tuple[str, ...] = ()
     """`name@version` of definitions that nobody has approved yet: they are in no view."""
     notes: tuple[str, ...] = ()

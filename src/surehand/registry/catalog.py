@@ -51,6 +51,8 @@ class Entry:
     """Of a deprecated version."""
     canary: Canary | None = None
     """Who gets it, while it is on trial."""
+    absent: bool = False
+    """Whether its source does not offer it now: another version that is there is current before it."""
     parameters: Validator = field(init=False, repr=False, compare=False)
     """Of the arguments; unknown top-level arguments, and those that are injected, are refused."""
     output: Validator | None = field(init=False, repr=False, compare=False)
@@ -138,14 +140,15 @@ def build_catalog(revision: int, entries: Mapping[tuple[str, str], Entry], alias
     """Freezes entries and works out the current version of each name.
 
     That is the latest by version order (see `version_key`) among the callable ones of the best stage: active before
-    deprecated before canary before test. A draft is never current; it is called by its version.
+    deprecated before canary before test; those that their source offers now come before all others. A draft is never
+    current; it is called by its version.
     """
     best: dict[str, tuple[tuple[object, ...], str]] = {}
     trials: dict[str, str] = {}
     for (name, version), entry in entries.items():
         stage = entry.tool.spec.stage
         if entry.callable and stage in _PREFERENCE:
-            rank = (_PREFERENCE[stage], version_key(version))
+            rank = (not entry.absent, _PREFERENCE[stage], version_key(version))
             if name not in best or rank > best[name][0]:
                 best[name] = (rank, version)
             if entry.canary is not None and version_key(version) >= version_key(trials.get(name, version)):

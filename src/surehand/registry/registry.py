@@ -202,6 +202,16 @@ class Registry:
                 self._catalog = build_catalog(catalog.revision + 1, entries, kept)
         return shadowing
 
+    def set_absent(self, name: str, version: str, absent: bool) -> None:
+        """Says whether the source of a version offers it now. One that is absent stays, and stays callable by version.
+
+        Raises:
+            RegistryError: `not_found`.
+        """
+        there = self._catalog.entries.get((name, version))
+        if there is None or there.absent is not absent:
+            self._change("set_absent", name, version, absent=absent)
+
     def mark_used(self, name: str, version: str) -> None:
         """Notes that a call refers to a version, so that not even a draft is overwritten."""
         with self._lock:

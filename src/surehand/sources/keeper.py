@@ -153,23 +153,20 @@ class _Line:
                 waiting.append(spec.id)
         self._versions |= offered
         gone = self._versions - offered
+        for one in self._versions:
+            self._keeper.registry.set_absent(*one.split("@", 1), one in gone)
         self._keeper.mark(
             self.source.name, dict.fromkeys(gone, f"the source {self.source.name!r} does not offer it now")
         )
         for note in notes:
             self._keeper.problem(f"source {self.source.name}", note)
-        self._say("ready", tools=len(offered), waiting=tuple(sorted(waiting)), notes=tuple(notes))
+        self._say("ready", offered=tuple(sorted(offered)), waiting=tuple(sorted(waiting)), notes=tuple(notes))
 
     def _registered(self, tool: Tool) -> str:
         """Publishes a version that is not there yet; gives the stage that it has."""
         registry, spec = self._keeper.registry, tool.spec
         there = registry.catalog.entries.get((spec.name, spec.version))
-        if there is None:
-            known = any(name == spec.name for name, _ in registry.catalog.entries)
-            there_spec = (registry.replace if known else registry.register)(tool).spec
-        else:
-            there_spec = there.tool.spec
-        return there_spec.stage
+        return registry.register(tool).spec.stage if there is None else there.tool.spec.stage
 
     def _down(self, why: str) -> None:
         if self.status.state != "unavailable" or self.status.why != why:
