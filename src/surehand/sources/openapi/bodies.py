@@ -60,12 +60,11 @@ def _fields(document: Document, body: Body, value: Any) -> Iterable[str]:
         how = node(body.encoding.get(name))
         if how.keys() & {"style", "explode"} and isinstance(one, dict | list):
             yield from styles.query(_as_parameter(name, how), one)
-        elif isinstance(one, list) and "json" not in text(how.get("contentType")):
-            yield from (f"{quote_plus(name)}={quote_plus(styles.plain_text(item))}" for item in cast("list[Any]", one))
-        elif isinstance(one, str) and name in properties and is_binary(document, properties[name]):
-            yield f"{quote_plus(name)}={quote_plus(_bytes(name, one))}"
-        else:
-            yield f"{quote_plus(name)}={quote_plus(styles.plain_text(cast('object', one)))}"
+            continue
+        repeated = isinstance(one, list) and "json" not in text(how.get("contentType"))
+        for item in cast("list[Any]", one if repeated else [one]):
+            binary = isinstance(item, str) and is_binary(document, properties.get(name, {}))
+            yield f"{quote_plus(name)}={quote_plus(_bytes(name, item) if binary else styles.plain_text(item))}"
 
 
 def _as_parameter(name: str, how: Node) -> Parameter:
