@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.sources.api import ANN, called, described, engine_of, serving, source_of
+from tests.sources.openapi.api import ANN, called, described, engine_of, serving, source_of
 
 PET = {"/v1/pets/{id}": {"get": {"operationId": "pet", "parameters": [
     {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]}}}  # fmt: skip
