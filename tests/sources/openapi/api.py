@@ -96,7 +96,8 @@ def described(folder: Path, paths: Any, **more: Any) -> str:
 @asynccontextmanager
 async def source_of(document: str, **more: Any) -> AsyncGenerator[tuple[OpenAPISource, dict[str, Tool]]]:
     """An open source, and its tools by name."""
-    settings = SourceSettings(**{"kind": "openapi", "document": document, "private": True, **more})
+    given: dict[str, Any] = {"kind": "openapi", "document": document, "private": True, **more}
+    settings = SourceSettings(**given)
     source = OpenAPISource("shop", settings, Path.cwd())
     await source.open(lambda: None)
     try:
@@ -108,7 +109,8 @@ async def source_of(document: str, **more: Any) -> AsyncGenerator[tuple[OpenAPIS
 @asynccontextmanager
 async def engine_of(document: str, *, policies: str = "", **more: Any) -> AsyncGenerator[sh.Engine]:
     """An engine with one source, whose definitions are taken as they are."""
-    settings = SourceSettings(**{"kind": "openapi", "document": document, "private": True, "approve": "always", **more})
+    given: dict[str, Any] = {"document": document, "private": True, "approve": "always", **more}
+    settings = SourceSettings(kind="openapi", **given)
     engine = sh.open_engine(
         store="sqlite://",
         tools=[],

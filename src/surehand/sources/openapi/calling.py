@@ -94,7 +94,7 @@ def _refusal(error: BaseException) -> str:
     while cause is not None:
         if isinstance(cause, AddressError):
             return str(cause)
-        cause = cause.__cause__
+        cause = cause.__cause__ or cause.__context__  # a pool of connections takes the cause away
     return ""
 
 

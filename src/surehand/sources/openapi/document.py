@@ -15,7 +15,7 @@ from ...errors import SourceError
 from .plain import Node, node, text
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-MAX_NODES: Final = 3_000_000
+MAX_NODES: Final = 2_000_000
 """Values in a description, each counted as often as YAML's aliases repeat it."""
 MAX_DEPTH: Final = 200
 MAX_HOPS: Final = 50

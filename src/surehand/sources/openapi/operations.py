@@ -113,19 +113,23 @@ def _operation(document: Document, path: str, method: str, item: Node) -> Operat
         names = argument_names([(one.name, one.place) for one in parameters], body.argument if body else "")
     except UnusableError as error:
         return Unusable(operation_id, method, path, str(error))
-    told = [text(part).strip() for part in (given.get("summary"), given.get("description"))]
-    told = told or [text(part).strip() for part in (item.get("summary"), item.get("description"))]
+    told = _told(given) or _told(item)
     return Operation(
         id=operation_id,
         method=method,
         path=path,
-        description="\n\n".join(dict.fromkeys(part for part in told if part)),
+        description=told,
         parameters=tuple(_named(one, name) for one, name in zip(parameters, names, strict=True)),
         body=body,
         servers=items(given.get("servers")) or items(item.get("servers")) or items(document.root.get("servers")),
         security=items(given["security"]) if "security" in given else items(document.root.get("security")),
         deprecated=given.get("deprecated") is True,
     )
+
+
+def _told(given: Node) -> str:
+    parts = (text(given.get("summary")).strip(), text(given.get("description")).strip())
+    return "\n\n".join(dict.fromkeys(part for part in parts if part))
 
 
 def _named(parameter: Parameter, argument: str) -> Parameter:
