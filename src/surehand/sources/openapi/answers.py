@@ -18,7 +18,7 @@ MAX_SAID_CHARS: Final = 2000
 _MAX_NEXT_CHARS: Final = 500
 _AGAIN: Final = (502, 503, 504)
 """Said by what stands before an API, when it is not there."""
-_NOT_DONE: Final = (501, 503, 505, 511)
+_NOT_DONE: Final = (501, 505, 511)
 """Errors of a server that say that it did not begin."""
 
 
@@ -38,7 +38,7 @@ def read_answer(answer: Answer, *, read_only: bool, host: str) -> Output:
         return _output(answer, read_only=read_only)
     if read_only and status in _AGAIN:
         raise Unavailable(f"{host} answered {status}")
-    if not read_only and ((status >= 500 and status not in _NOT_DONE) or status in (301, 302, 303)):
+    if not read_only and _may_be_done(answer):
         raise OutcomeUnknown(f"{host} answered {status}")
     if 300 <= status < 400:
         raise BusinessError(
@@ -49,6 +49,13 @@ def read_answer(answer: Answer, *, read_only: bool, host: str) -> Output:
     if after := answer.headers.get("retry-after", ""):
         details["retry_after"] = after[:100]
     raise BusinessError(f"The API answered {status}" + (f": {said}" if said else "."), details=details)
+
+
+def _may_be_done(answer: Answer) -> bool:
+    status = answer.status
+    if status == 503:  # proxies say it too when a connection breaks; only an API itself says when to come again
+        return "retry-after" not in answer.headers
+    return (status >= 500 and status not in _NOT_DONE) or status in (301, 302, 303)
 
 
 def _output(answer: Answer, *, read_only: bool) -> Output:
