@@ -10,7 +10,7 @@ import pytest
 from surehand.errors import BusinessError
 from surehand.secrets import Secret
 from surehand.sources.openapi.document import Document
-from surehand.sources.openapi.operations import Operation, read_operations
+from surehand.sources.openapi.operations import Operation, Unusable, read_operations
 from surehand.sources.openapi.request import Prepared, prepare, with_credentials
 from surehand.sources.openapi.security import Credential
 from surehand.sources.openapi.swagger import as_three
@@ -116,6 +116,14 @@ def test_the_same_name_in_each_place_is_kept_apart() -> None:
     assert (found.url, found.headers, found.cookies) == (f"{SERVER}/1?id=2", (("id", "3"),), ("id=4",))
     assert found.content is not None
     assert found.content.data == b'{"id":5}'
+
+
+def test_a_path_with_a_query_or_a_fragment() -> None:
+    parameters = [{"name": "q", "in": "query"}]
+    assert prepared(parameters, {"q": 1}, path="/a?action=b#one").url == f"{SERVER}/a?action=b&q=1"
+    assert prepared([], {"id": "x"}, path="/a/{id}#other").url == f"{SERVER}/a/x"
+    (refused,) = read_operations(Document({"paths": {"/a?b={c}": {"get": {}}}}, "3.0"))
+    assert isinstance(refused, Unusable)
 
 
 @pytest.mark.parametrize("name", ["Accept", "content-type", "Authorization", "Host", "Transfer-Encoding", "Cookie"])

@@ -37,6 +37,7 @@ def converted(schema: Any, version: str = "3.0", **components: Any) -> Any:
             {"type": "string", "contentEncoding": "base64", "description": "(base64)"}),
         ({"type": "string", "example": "x", "xml": {}, "externalDocs": {}, "x-go": 1}, "3.0", {"type": "string"}),
         ({"type": "any"}, "3.0", {}),
+        ({"type": "integer", "enum": []}, "3.1", {"type": "integer"}),
         (True, "3.1", True),
         ({"const": 1, "$comment": "no", "$schema": "https://x.test"}, "3.1", {"const": 1}),
         ({"type": "array", "items": [{"type": "string"}]}, "2.0",

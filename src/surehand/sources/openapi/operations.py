@@ -108,6 +108,8 @@ def _operation(document: Document, path: str, method: str, item: Node) -> Operat
     try:
         if not path.startswith("/"):
             raise UnusableError("its path does not begin with a slash")
+        if PLACEHOLDER.search(split_path(path)[1]):
+            raise UnusableError("its path has a query with placeholders; describe them as parameters")
         body = _body(document, given)
         parameters = _parameters(document, path, [*items(item.get("parameters")), *items(given.get("parameters"))])
         names = argument_names([(one.name, one.place) for one in parameters], body.argument if body else "")
@@ -127,6 +129,12 @@ def _operation(document: Document, path: str, method: str, item: Node) -> Operat
     )
 
 
+def split_path(path: str) -> tuple[str, str]:
+    """The path itself, and the fixed query that some descriptions write behind it; a fragment only tells them apart."""
+    itself, _, query = path.partition("#")[0].partition("?")
+    return itself, query
+
+
 def _told(given: Node) -> str:
     parts = (text(given.get("summary")).strip(), text(given.get("description")).strip())
     return "\n\n".join(dict.fromkeys(part for part in parts if part))
@@ -139,7 +147,7 @@ def _named(parameter: Parameter, argument: str) -> Parameter:
 def _parameters(document: Document, path: str, given: Sequence[Any]) -> list[Parameter]:
     """Those of the path's item and the operation's, which replace them; and placeholders that none is declared for."""
     found: dict[tuple[str, str], Parameter] = {}
-    placeholders = dict.fromkeys(PLACEHOLDER.findall(path))
+    placeholders = dict.fromkeys(PLACEHOLDER.findall(split_path(path)[0]))
     for one in given:
         declared = document.follow(one)
         parameter = _parameter(document, declared)

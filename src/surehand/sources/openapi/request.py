@@ -11,7 +11,7 @@ from ...errors import BusinessError
 from . import styles
 from .bodies import Content, content_of
 from .document import Document
-from .operations import PLACEHOLDER, Operation, Parameter
+from .operations import PLACEHOLDER, Operation, Parameter, split_path
 from .security import Credential
 
 _PATH_SAFE = "/!$&'()*+,;=:@-._~%"
@@ -35,24 +35,26 @@ def prepare(document: Document, operation: Operation, server: str, arguments: di
         BusinessError: An argument cannot be sent.
     """
     given = [(one, arguments[one.argument]) for one in operation.parameters if one.argument in arguments]
+    path, fixed = split_path(operation.path)
     query = [part for one, value in given if one.place == "query" for part in styles.query(one, value)]
+    query = [quote(fixed, safe=_PATH_SAFE), *query] if fixed else query
     body = operation.body
     content = None
     if body is not None and body.argument in arguments:
         content = content_of(document, body, arguments[body.argument])
     return Prepared(
         method=operation.method.upper(),
-        url=server + _path(operation, given) + ("?" + "&".join(query) if query else ""),
+        url=server + _path(path, given) + ("?" + "&".join(query) if query else ""),
         headers=tuple((one.name, styles.header(one, value)) for one, value in given if one.place == "header"),
         cookies=tuple(part for one, value in given if one.place == "cookie" for part in styles.cookie(one, value)),
         content=content,
     )
 
 
-def _path(operation: Operation, given: Sequence[tuple[Parameter, Any]]) -> str:
+def _path(path: str, given: Sequence[tuple[Parameter, Any]]) -> str:
     values = {one.name: styles.segment(one, value) for one, value in given if one.place == "path"}
     segments: list[str] = []
-    for template in operation.path.split("/"):
+    for template in path.split("/"):
         written, end = "", 0
         for found in PLACEHOLDER.finditer(template):
             if found[1] not in values:

@@ -86,7 +86,7 @@ class Schemas:
         return name
 
     def _members(self, given: Node, above: frozenset[str]) -> Node:
-        made: Node = {key: given[key] for key in _COPIED if key in given}
+        made: Node = {key: given[key] for key in _COPIED if key in given and given[key] != []}
         for key in _BY_NAME:
             if isinstance(given.get(key), dict):
                 inner = above if key == "dependentSchemas" else _NOBODY
