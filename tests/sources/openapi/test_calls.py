@@ -157,6 +157,14 @@ async def test_nobody_there_means_nothing_was_sent(tmp_path: Path) -> None:
     assert code(result) == "TOOL_UNAVAILABLE"
 
 
+async def test_what_makes_no_request_is_refused_and_not_unknown(tmp_path: Path) -> None:
+    parameters = [{"name": "q", "in": "query", "schema": {"type": "string"}}]
+    document = described(tmp_path, {"/do": {"post": {"operationId": "do", "parameters": parameters}}})
+    async with serving() as api, engine_of(document, url=api.url, policies=NOBODY_ASKED) as engine:
+        result = await engine.call(ask("shop_do", q="x" * 70_000), ANN, idempotency_key="k")
+        assert (code(result), api.asked) == ("TOOL_BUSINESS_ERROR", [])
+
+
 async def test_no_answer_in_time_is_unknown_for_an_effect(tmp_path: Path) -> None:
     document = described(tmp_path, ITEM)
 

@@ -14,6 +14,9 @@ from ...errors import BusinessError, OutcomeUnknown, Unavailable
 from .request import Prepared
 
 MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
+_UNFIT: Final = (
+    "These arguments make no request that can be sent: an argument is too long, or holds what HTTP does not."
+)
 _SENDING: Final = ("http11.send_request_headers.started", "http2.send_request_headers.started")
 
 
@@ -49,10 +52,16 @@ async def send(transport: httpx2.AsyncBaseTransport, request: Prepared, *, read_
         nonlocal sent
         sent = sent or event in _SENDING
 
-    made = _made(request, {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), timeout_s), "trace": trace})
+    steps = dict.fromkeys(("connect", "read", "write", "pool"), timeout_s)
+    try:
+        made = _made(request, {"timeout": steps, "trace": trace})
+    except (httpx2.InvalidURL, ValueError):
+        raise BusinessError(_UNFIT) from None
     host = made.url.host
     try:
         response = await transport.handle_async_request(made)
+    except httpx2.LocalProtocolError:
+        raise BusinessError(_UNFIT) from None
     except httpx2.HTTPError as error:
         refused = _refusal(error)
         if refused:

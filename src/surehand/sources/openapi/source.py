@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from ...call import CallContext
-from ...errors import BusinessError, HandlerError, SourceError, SpecError
+from ...errors import HandlerError, SourceError, SpecError, Unavailable
 from ...secrets import Secret
 from ...spec import Tool, raw_tool
 from ...types import Output
@@ -161,7 +161,7 @@ class OpenAPISource:
     ) -> Output:
         transport = self._transport
         if transport is None:
-            raise BusinessError(f"The source {self.name} is closed.")
+            raise Unavailable(f"the source {self.name} is closed")
         request = with_credentials(prepare(self._document, operation, server, arguments), credentials)
         answer = await send(transport, request, read_only=read_only, timeout_s=self._settings.timeout_s)
         return read_answer(answer, read_only=read_only, host=urlsplit(server).hostname or "")
