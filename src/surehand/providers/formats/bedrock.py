@@ -16,6 +16,7 @@ from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessa
 from ..offering.offer import Offer
 from ..stops import settle
 from .bedrock_fold import ConverseFold
+from .blocks import append
 from .format import Format
 
 _FREE: Final = frozenset({"input", "json"})
@@ -52,11 +53,11 @@ class Bedrock(Format):
             if isinstance(entry, SystemMessage):
                 system.append({"text": entry.content})
             elif isinstance(entry, UserMessage):
-                _append(written, "user", [{"text": entry.content}])
+                append(written, "user", [{"text": entry.content}])
             else:
                 has_calls = has_calls or bool(entry.calls)
-                _append(written, "assistant", _assistant(entry, self.profile.name))
-                _append(written, "user", [_result(call) for call in entry.calls])
+                append(written, "assistant", _assistant(entry, self.profile.name))
+                append(written, "user", [_result(call) for call in entry.calls])
         if written and written[0]["role"] == "assistant":
             written.insert(0, {"role": "user", "content": [{"text": _GOES_ON}]})
         request: dict[str, Any] = {"messages": written}
@@ -153,16 +154,6 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 # -- request ---------------------------------------------------------------------------------------
-
-
-def _append(messages: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
-    """Adds to the last message of the same role, so that roles alternate; adds no empty message."""
-    if not content:
-        return
-    if messages and messages[-1]["role"] == role:
-        messages[-1]["content"].extend(content)
-    else:
-        messages.append({"role": role, "content": content})
 
 
 def _assistant(exchange: Exchange, provider: str) -> list[dict[str, Any]]:
