@@ -101,9 +101,15 @@ def test_streams_that_contradict_themselves(case: str) -> None:
     assert fold.end().stop == "length"
 
 
-ENDLESS: Any = 1
-for _ in range(900):
-    ENDLESS = {"a": ENDLESS}
+def nested(levels: int) -> Any:
+    """Objects in each other, made without recursion."""
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value}
+    return value
+
+
+ENDLESS = nested(900)
 CALLED: dict[str, dict[str, Any]] = {
     "anthropic": {"content": [{"type": "tool_use", "id": "c1", "name": "f", "input": ENDLESS}]},
     "bedrock": {"output": {"message": {"content": [{"toolUse": {"toolUseId": "c1", "name": "f", "input": ENDLESS}}]}}},

@@ -107,8 +107,12 @@ class Restoration(msgspec.Struct, frozen=True, kw_only=True):
         return True
 
     def _holds(self, node: Schema, items: list[Any], levels: int) -> bool:
-        nested = ((index, item) for index, item in enumerate(items) if isinstance(item, dict | list))
-        return all(self._fits(one, item, levels) for index, item in nested for one in _of_item(node, index))
+        return all(
+            self._fits(one, item, levels)
+            for index, item in enumerate(items)
+            if isinstance(item, dict | list)
+            for one in _of_item(node, index)
+        )
 
     def _looks_like(self, node: Schema, value: dict[str, Any]) -> bool:
         properties = cast("Mapping[str, Any]", node.get("properties", {}))
