@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Final
 
 from ...call import ToolCall
@@ -13,7 +12,7 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..stops import settle
@@ -128,7 +127,7 @@ def _turn(message: Mapping[str, Any], texts: Mapping[int, str], export: Export, 
 
 def _cleaned(block: Mapping[str, Any]) -> dict[str, Any]:
     """A block without fields that say nothing: not every one of them may be null when it comes back."""
-    return {key: value for key, value in deepcopy(dict(block)).items() if value is not None}
+    return {key: value for key, value in copied(dict(block)).items() if value is not None}
 
 
 def _call(block: Mapping[str, Any], text: str | None, export: Export) -> ToolCall:

@@ -11,7 +11,7 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..stops import settle
@@ -108,7 +108,7 @@ def _turn(response: Mapping[str, Any], texts: Mapping[int, str], export: Export,
         broken: Whether the stream broke off.
     """
     message = object_of(object_of(response.get("output")).get("message"))
-    content: list[dict[str, Any]] = as_json(list_of_objects(message.get("content")))
+    content: list[dict[str, Any]] = as_json(copied(list_of_objects(message.get("content"))))
     uses = [(place, use) for place, use in enumerate(map(_use_of, content)) if use is not None]
     calls = tuple(
         read_call(use.get("toolUseId"), use.get("name"), texts.get(place, use.get("input")), export)
