@@ -365,3 +365,13 @@ def test_a_schema_beyond_all_bounds_is_left_out_with_a_note() -> None:
     sent = export(view_of(spec_of("bad", deep), spec_of("good")), "anthropic")
     assert [tool["name"] for tool in sent] == ["good"]
     assert sent.notes[0].startswith("bad: left out: ")
+
+
+def test_the_order_of_properties_is_that_of_the_contract() -> None:
+    """Whatever was exported before: equal contracts have one digest."""
+    a, b = {"type": "string"}, {"type": "integer"}
+    for properties in ({"a": a, "b": b}, {"b": b, "a": a}):
+        view = view_of(spec_of("f", {"type": "object", "properties": properties}))
+        (tool,) = export(view, "anthropic").tools
+        assert list(tool["input_schema"]["properties"]) == list(properties)
+        assert export(view, "anthropic") is export(view, "anthropic")
