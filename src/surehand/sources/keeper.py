@@ -138,7 +138,7 @@ class _Line:
     def _publish(self, tools: Sequence[Tool]) -> None:
         offered: set[str] = set()
         waiting: list[str] = []
-        notes: list[str] = []
+        notes = list(self.source.notes)
         for tool in tools:
             version = version_of(tool.spec)
             pinned = self._approve == "always" or self._keeper.pins.versions.get(tool.spec.name) == version

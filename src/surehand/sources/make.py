@@ -21,4 +21,14 @@ def make_source(name: str, settings: SourceSettings, folder: Path) -> tuple[Sour
     Raises:
         ConfigError: A field is missing, or does not belong to the kind.
     """
-    raise ConfigError(f"sources.{name}: there is no kind {settings.kind!r} yet")
+    match settings.kind:
+        case "openapi":
+            from .openapi.check import check
+
+            check(name, settings)
+            from .openapi import OpenAPISource
+
+            pinned: Approve = settings.approve or ("pinned" if "://" in settings.document else "always")
+            return OpenAPISource(name, settings, folder), pinned
+        case _:
+            raise ConfigError(f"sources.{name}: there is no kind {settings.kind!r} yet")

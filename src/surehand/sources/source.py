@@ -16,6 +16,11 @@ class Source(Protocol):
     kind: str
     """Such as `openapi` or `mcp`."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What it has that cannot be a tool, and why, as of the last `tools()`."""
+        ...
+
     async def open(self, changed: Callable[[], None]) -> None:
         """Connects.
 
