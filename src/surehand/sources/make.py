@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ConfigError
@@ -21,4 +22,17 @@ def make_source(name: str, settings: SourceSettings, folder: Path) -> tuple[Sour
     Raises:
         ConfigError: A field is missing, or does not belong to the kind.
     """
-    raise ConfigError(f"sources.{name}: there is no kind {settings.kind!r} yet")
+    match settings.kind:
+        case "mcp":
+            _require("mcp", name, extra="mcp")
+            from .mcp import McpSource, check
+
+            check(name, settings)
+            return McpSource(name, settings, folder), settings.approve or "pinned"
+        case _:
+            raise ConfigError(f"sources.{name}: there is no kind {settings.kind!r} yet")
+
+
+def _require(library: str, name: str, *, extra: str) -> None:
+    if find_spec(library) is None:
+        raise ConfigError(f"sources.{name}: the library {library!r} is missing; install surehand[{extra}]")
