@@ -31,8 +31,10 @@ LIBRARIES: Mapping[str, frozenset[str]] = {
         "alembic apsw psycopg psycopg_pool sqlalchemy": ["storage"],
         "anthropic boto3 botocore google mistralai openai": ["agent"],
         "cedarpy": ["policy"],
+        "httpcore2 httpx2": ["sources"],
         "pydantic": ["spec"],
         "rich typer": ["cli"],
+        "yaml": ["sources"],
         "fastjsonschema httpx jsonschema requests respx": [],
     }.items()
     for library in libraries.split()
@@ -48,6 +50,8 @@ LAZY = {
     "cedarpy",
     "fastapi",
     "google",
+    "httpcore2",
+    "httpx2",
     "mcp",
     "mistralai",
     "openai",
@@ -55,6 +59,7 @@ LAZY = {
     "rich",
     "sqlalchemy",
     "typer",
+    "yaml",
 }
 
 # Exceptions, "module" or "module:qualified.name" -> why.

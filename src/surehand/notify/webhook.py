@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from .addresses import checked
+from ..addresses import AddressError, checked
 from .channel import DeliveryError, UndeliverableError
 from .message import Message, as_json
 
@@ -77,7 +77,11 @@ class Webhook:
     async def _addresses(self) -> list[str]:
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-        return checked(self._host, [str(one[4][0]) for one in found], allow_loopback=self._allow_loopback)
+        addresses = [str(one[4][0]) for one in found]
+        try:
+            return checked(self._host, addresses, allow="loopback" if self._allow_loopback else "none")
+        except AddressError as error:
+            raise UndeliverableError(str(error)) from None
 
     def _request(self, body: bytes, message_id: str) -> bytes:
         seconds = str(self._now_us() // 1_000_000)
