@@ -28,6 +28,7 @@ from surehand.testing.dialect_wire import WireFormat, WrittenCall, spec_of, view
 from tests.providers.accepting import ACCEPTED
 from tests.providers.test_contract import WIRES
 
+pytestmark = pytest.mark.timeout(120)
 EVERY = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.dialect.profile.name)
 PLAIN = [wire for wire in WIRES if wire.dialect.profile.schema == "json-schema"]
 EVERY_PLAIN = pytest.mark.parametrize("wire", PLAIN, ids=lambda wire: wire.dialect.profile.name)

@@ -19,6 +19,7 @@ from surehand.testing.dialect_wire import WireFormat, WrittenCall, spec_of, view
 from tests.providers.accepting import ACCEPTED
 from tests.providers.test_contract import WIRES
 
+pytestmark = pytest.mark.timeout(120)
 ANN = sh.Caller(id="ann", tenant="acme")
 PNG = base64.b64decode("iVBORw0KGgo=")
 TREE: dict[str, Any] = {
