@@ -15,8 +15,8 @@ from typing import Any
 import uvicorn
 
 import surehand as sh
-from surehand.sources import Keeper, Pins, SourceSettings, make_source
 from surehand.ports import SystemClock
+from surehand.sources import Keeper, Pins, SourceSettings, make_source
 
 ALICE = sh.Caller(id="alice", tenant="acme", roles=["auditor"], scopes=["shop:use"])
 
@@ -98,7 +98,7 @@ async def served(app: Any) -> AsyncGenerator[str]:
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1, lifespan="on"))
     task = asyncio.create_task(server.serve(sockets=[listener]))
     try:
-        while not server.started:
+        while not server.started:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.01)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:

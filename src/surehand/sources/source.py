@@ -15,6 +15,8 @@ class Source(Protocol):
     """As in the project file."""
     kind: str
     """Such as `openapi` or `mcp`."""
+    notes: tuple[str, ...]
+    """What it has that cannot be a tool, and why, as of the last `tools`."""
 
     async def open(self, changed: Callable[[], None]) -> None:
         """Connects.

@@ -12,9 +12,19 @@ from ..settings import SourceSettings
 _OTHERS: Final = ("document", "credentials")
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _RESERVED: Final = frozenset(
-    "accept accept-encoding connection content-length content-type host last-event-id mcp-method mcp-name "
-    "mcp-protocol-version mcp-session-id transfer-encoding".split()
+    (
+        "accept",
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "last-event-id",
+        "transfer-encoding",
+    )
 )
+_OWN: Final = "mcp-"
+"""How the headers of the protocol begin."""
 
 
 def check(name: str, settings: SourceSettings) -> None:
@@ -23,27 +33,35 @@ def check(name: str, settings: SourceSettings) -> None:
     Raises:
         ConfigError: A field is missing, wrong, or of another kind of source.
     """
-
-    def refuse(why: str) -> None:
+    why = _wrong_fields(settings) or (_wrong_program(settings) if settings.command else _wrong_endpoint(settings))
+    if why:
         raise ConfigError(f"sources.{name}: {why}")
 
+
+def _wrong_fields(settings: SourceSettings) -> str:
     for field in _OTHERS:
         if getattr(settings, field):
-            refuse(f"{field} is for kind 'openapi'; leave it out")
+            return f"{field} is for kind 'openapi'; leave it out"
     if bool(settings.command) is bool(settings.url):
-        refuse('an MCP server has either a command, such as ["npx", "-y", "some-server"], or a url')
-    if settings.command and (settings.headers or settings.private):
-        refuse("headers and private are for a server with a url; a program gets environment")
-    if settings.url and settings.environment:
-        refuse("environment is for a server with a command; one with a url gets headers")
-    for value in (*settings.command, *settings.environment):
-        if not value or "\0" in value:
-            refuse("command and environment hold texts that are not empty")
+        return 'an MCP server has either a command, such as ["npx", "-y", "some-server"], or a url'
+    return ""
+
+
+def _wrong_program(settings: SourceSettings) -> str:
+    if settings.headers or settings.private:
+        return "headers and private are for a server with a url; a program gets environment"
+    if not all(value and "\0" not in value for value in (*settings.command, *settings.environment)):
+        return "command and environment hold texts that are not empty"
+    return ""
+
+
+def _wrong_endpoint(settings: SourceSettings) -> str:
+    if settings.environment:
+        return "environment is for a server with a command; one with a url gets headers"
     for header in settings.headers:
-        if not _HEADER.fullmatch(header) or header.lower() in _RESERVED:
-            refuse(f"{header!r:.100} is no header that can be set; the protocol's own are not")
-    if settings.url and (why := _wrong_url(settings)):
-        refuse(why)
+        if not _HEADER.fullmatch(header) or header.lower() in _RESERVED or header.lower().startswith(_OWN):
+            return f"{header!r:.100} is no header that can be set; the protocol's own are not"
+    return _wrong_url(settings)
 
 
 def _wrong_url(settings: SourceSettings) -> str:

@@ -1,5 +1,4 @@
-"""A server that is spoken to by HTTP: addresses that were checked, answers within bounds, and failures that say whether
-a message may have arrived.
+"""A server that is spoken to by HTTP: checked addresses, bounded answers, and whether a message may have arrived.
 
 The SDK's transport ends the whole session when a connection fails, and gives one code to much that went wrong. So
 whatever is not an answer in the protocol becomes one here, with a mark that no server can know.
@@ -7,7 +6,6 @@ whatever is not an answer in the protocol becomes one here, with a mark that no 
 
 from __future__ import annotations
 
-import asyncio
 import json
 import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping

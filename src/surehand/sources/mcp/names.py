@@ -23,11 +23,13 @@ def fitted(source: str, names: Iterable[str]) -> dict[str, str]:
     plain = {name: f"mcp__{source}_{_UNFIT.sub('_', name)}" for name in names}
     looks = Counter(_look(one) for one in plain.values())
     return {
-        name: one
-        if one == f"mcp__{source}_{name}" and len(one) <= MAX_CHARS and looks[_look(one)] == 1
-        else _cut(one, name)
+        name: one if _fits(source, name, one) and looks[_look(one)] == 1 else _cut(one, name)
         for name, one in plain.items()
     }
+
+
+def _fits(source: str, name: str, plain: str) -> bool:
+    return plain == f"mcp__{source}_{name}" and len(plain) <= MAX_CHARS
 
 
 def _look(name: str) -> str:

@@ -166,6 +166,6 @@ async def _end(process: Process) -> None:
                 os.killpg(process.pid, force)
         with anyio.move_on_after(_LEAVE_S):
             # Not `wait`: that is for the pipes too, which a descendant may hold.
-            while process.returncode is None:
+            while process.returncode is None:  # noqa: ASYNC110 - asyncio tells nobody else
                 await asyncio.sleep(_POLL_S)
             return
