@@ -32,6 +32,10 @@ class LostAnswer(Exception):
     """The request may have arrived, and its answer will not come."""
 
 
+class NotSent(Exception):
+    """The request surely did nothing, and another session may take it."""
+
+
 class Connection:
     """One session.
 
@@ -109,8 +113,9 @@ class Connection:
 
         Raises:
             LostAnswer: It may have been called.
+            NotSent: It was surely not called: the session is lost.
             BusinessError: The server answered with an error.
-            Unavailable: It was surely not called.
+            Unavailable: The server would not have the request.
             OutcomeUnknown: The answer is none that can be read.
         """
         import mcp_types as types
@@ -118,7 +123,7 @@ class Connection:
         from pydantic import TypeAdapter, ValidationError
 
         if self._client is None or self.lost:
-            raise Unavailable(self.lost or "it is not connected")
+            raise NotSent(self.lost or "it is not connected")
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
         answer: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
             types.CallToolResult | types.InputRequiredResult
@@ -248,7 +253,9 @@ class Connection:
         said = self._said(error)
         if fate is not None:
             match fate[0]:
-                case "unsent" | "session" | "refused":
+                case "unsent" | "session":
+                    return NotSent(said)
+                case "refused":
                     return Unavailable(said)
                 case "lost":
                     self._changed()

@@ -20,7 +20,7 @@ from ...call import CallContext
 from ...errors import OutcomeUnknown, SourceError, SpecError, Unavailable
 from ...spec import Tool, raw_tool
 from ..settings import SourceSettings
-from .connection import Connection, LostAnswer
+from .connection import Connection, LostAnswer, NotSent
 from .contract import contract, wanted
 from .http import Door, endpoint
 from .names import fitted
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 _log = logging.getLogger("surehand.sources")
-_MARGIN_S: Final = 0.5
+_MARGIN_S: Final = 0.1
+_COME_BACK_S: Final = 5.0
+"""How long a call waits for the next session, when one is lost."""
 _SECRET_CHARS: Final = 6
 """Shorter values would be found everywhere."""
 _SHORT_HASH: Final = 12
@@ -126,30 +128,33 @@ class McpSource:
         return f"{parts.scheme}://{parts.netloc}{parts.path}", f"mcp:{self.name}:{parts.hostname or ''}"
 
     async def _call(self, name: str, text: str, context: CallContext, *, again: bool) -> types.CallToolResult:
-        """Calls the tool; once more, if an answer was lost and asking again does no harm."""
+        """Calls the tool; once more if that surely did nothing, or if `again` says that asking again does no harm."""
 
         async def progress(done: float, total: float | None, message: str | None) -> None:
             context.progress(self._clean(_progress(done, total, message)))
 
         arguments: dict[str, Any] = msgspec.json.decode(text)
-        connection = self._connection
-        if connection is None:
-            raise Unavailable(f"the source {self.name!r} is not connected")
-        try:
-            return await connection.call(name, arguments, progress)
-        except LostAnswer as error:
-            if not again:
-                raise OutcomeUnknown(f"the answer was lost: {error}") from None
-        connection = await self._usable(context.deadline)
-        try:
-            return await connection.call(name, arguments, progress)
-        except LostAnswer as error:
-            raise OutcomeUnknown(f"the answer was lost twice: {error}") from None
+        for last in (False, True):
+            connection = await self._usable(context.deadline)
+            try:
+                return await connection.call(name, arguments, progress)
+            except NotSent as error:
+                if last:
+                    raise Unavailable(str(error)) from None
+            except LostAnswer as error:
+                if last or not again:
+                    raise OutcomeUnknown(f"the answer was lost: {error}") from None
+        raise AssertionError("the last try returns or raises")
 
     async def _usable(self, deadline: float) -> Connection:
-        """The session, or the next one when this one is lost."""
+        """The session, or the next one when this one is lost.
+
+        Raises:
+            Unavailable: It does not come in time.
+        """
+        left_s = min(deadline - time.monotonic() - _MARGIN_S, _COME_BACK_S)
         try:
-            async with asyncio.timeout(max(deadline - time.monotonic() - _MARGIN_S, 0)):
+            async with asyncio.timeout(max(left_s, 0)):
                 while True:
                     connection = self._connection
                     if connection is not None and not connection.lost and self._opened.is_set():
@@ -157,7 +162,7 @@ class McpSource:
                     self._opened.clear()
                     await self._opened.wait()
         except TimeoutError:
-            raise Unavailable(f"the source {self.name!r} did not come back in time") from None
+            raise Unavailable(f"the source {self.name!r} is not connected") from None
 
     def _clean(self, text: str) -> str:
         for secret in self._secrets:
