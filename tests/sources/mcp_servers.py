@@ -7,7 +7,7 @@ import json
 import socket
 import sys
 import textwrap
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -86,8 +86,8 @@ class Raw:
 
 def command(file: Path, *arguments: str, **more: Any) -> SourceSettings:
     """Settings for a server that is a Python file."""
-    given = (sys.executable, str(file), *arguments)
-    return SourceSettings(kind="mcp", command=given, **{"approve": "always", **more})
+    more.setdefault("approve", "always")
+    return SourceSettings(kind="mcp", command=(sys.executable, str(file), *arguments), **more)
 
 
 @asynccontextmanager
@@ -109,11 +109,10 @@ async def served(app: Any) -> AsyncGenerator[str]:
 
 @asynccontextmanager
 async def kept(
-    folder: Path, policies: str = "", pins: Pins | None = None, tools: Any = (), **sources: SourceSettings
+    folder: Path, *, pins: Pins | None = None, tools: Sequence[sh.Tool] = (), **sources: SourceSettings
 ) -> AsyncGenerator[sh.Engine]:
     """An engine whose keeper keeps these sources."""
-    given = [sh.PolicySource("test.cedar", policies)] if policies else None
-    engine = sh.open_engine(store="sqlite://", tools=tools, policies=given)
+    engine = sh.open_engine(store="sqlite://", tools=tools)
     services = engine.services
     keeper = Keeper(
         [make_source(name, settings, folder) for name, settings in sources.items()],
@@ -142,3 +141,8 @@ async def call(engine: sh.Engine, name: str, key: str = "k1", **arguments: Any) 
         await engine.approvals.approve(result.approval_id, by=ALICE)
         return await engine.resume(result.call_id, by=ALICE)
     return result
+
+
+def code(result: sh.ToolResult) -> str | None:
+    """Of its error, if it has one."""
+    return None if result.error is None else result.error.code

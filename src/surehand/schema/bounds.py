@@ -68,7 +68,7 @@ def plain(schema: Mapping[str, Any], where: str) -> Schema:
 
 
 def is_older(schema: Schema) -> bool:
-    """Whether a schema says that it is of an older dialect, as generators still write; most mean the same in 2020-12."""
+    """Whether a schema is of an older dialect by its own word, as generators still write it."""
     dialect = schema.get("$schema")
     return isinstance(dialect, str) and dialect.rstrip("#") in _OLDER
 

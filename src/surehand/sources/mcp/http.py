@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import httpx2
 
+from ...addresses import AddressError
 from ..pinned import PinnedTransport
 from .stdio import MAX_MESSAGE_BYTES
 
@@ -81,8 +82,7 @@ class Door(httpx2.AsyncBaseTransport):
         try:
             response = await self.inner.handle_async_request(request)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
-            why = str(error.__cause__ or "") if _is_ours(error) else ""
-            why = why or f"{request.url.host} cannot be reached"
+            why = _forbidden(error) or f"{request.url.host} cannot be reached"
             self._lost(why)
             return self._failed("unsent", why)
         except httpx2.TransportError as error:
@@ -138,15 +138,14 @@ class Door(httpx2.AsyncBaseTransport):
         return httpx2.Response(status, json={"jsonrpc": "2.0", "id": None, "error": told})
 
 
-def _is_ours(error: BaseException) -> bool:
-    from ...addresses import AddressError
-
+def _forbidden(error: BaseException) -> str:
+    """What the guard of addresses says, if it is the cause."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, AddressError):
-            return True
-        cause = cause.__cause__
-    return False
+            return str(cause)
+        cause = cause.__cause__ or cause.__context__
+    return ""
 
 
 async def _read(response: httpx2.Response) -> bytes | None:

@@ -89,10 +89,12 @@ class McpSource:
 
     async def close(self) -> None:
         """See `Source`."""
-        connection, self._connection = self._connection, None
         self._opened.clear()
+        connection = self._connection
         if connection is not None:
+            # Until it is closed it is there to be closed: who waited for it may have been cancelled.
             await connection.close()
+            self._connection = None
 
     def _transport(self, connection: Connection) -> AbstractAsyncContextManager[TransportStreams]:
         settings = self._settings
@@ -130,14 +132,14 @@ class McpSource:
     async def _call(self, name: str, text: str, context: CallContext, *, again: bool) -> types.CallToolResult:
         """Calls the tool; once more if that surely did nothing, or if `again` says that asking again does no harm."""
 
-        async def progress(done: float, total: float | None, message: str | None) -> None:
-            context.progress(self._clean(_progress(done, total, message)))
+        async def tell(progress: float, total: float | None, message: str | None) -> None:
+            context.progress(self._clean(_progress(progress, total, message)))
 
         arguments: dict[str, Any] = msgspec.json.decode(text)
         for last in (False, True):
             connection = await self._usable(context.deadline)
             try:
-                return await connection.call(name, arguments, progress)
+                return await connection.call(name, arguments, tell)
             except NotSent as error:
                 if last:
                     raise Unavailable(str(error)) from None

@@ -20,7 +20,9 @@ import anyio
 from ...errors import SourceError
 
 if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.client._transport import TransportStreams
+    from mcp.shared.message import SessionMessage
 
 MAX_MESSAGE_BYTES: Final = 32 * 1024 * 1024
 _TAIL_BYTES: Final = 2_000
@@ -104,7 +106,7 @@ class _Speech:
         self._tail = bytearray()
         self._drained = asyncio.Event()
 
-    async def read(self, into: anyio.streams.memory.MemoryObjectSendStream[object]) -> None:
+    async def read(self, into: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
         """Passes messages on; lines that are none are skipped, as programs print."""
         from mcp.shared.message import SessionMessage
         from mcp_types import jsonrpc_message_adapter
@@ -123,7 +125,7 @@ class _Speech:
                 if not self.closing:
                     self._ended(why or await self._end_of_it())
 
-    async def write(self, out_of: anyio.streams.memory.MemoryObjectReceiveStream[object]) -> None:
+    async def write(self, out_of: MemoryObjectReceiveStream[SessionMessage]) -> None:
         """Writes messages, each on a line."""
         assert self._process.stdin is not None
         try:
