@@ -84,10 +84,12 @@ def register_provider(alias: str, dialect: str | Make, profile: Profile) -> None
         profile: Its facts: most often another provider's with `msgspec.structs.replace`. Its `name` becomes the alias.
 
     Raises:
-        ConfigError: The alias is taken, or there is no such format.
+        ConfigError: The alias is taken, there is no such format, or no export could keep to the facts.
     """
     if not alias:
         raise ConfigError("a provider needs a name")
+    if problem := profile.problem():
+        raise ConfigError(f"the provider {alias!r} cannot be: {problem}")
     made = _format(dialect)(replace(profile, name=alias))
     with _lock:
         if alias in _known:
