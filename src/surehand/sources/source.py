@@ -15,8 +15,11 @@ class Source(Protocol):
     """As in the project file."""
     kind: str
     """Such as `openapi` or `mcp`."""
-    notes: tuple[str, ...]
-    """What it has that cannot be a tool, and why, as of the last `tools`."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What it has that cannot be a tool, and why, as of the last `tools()`."""
+        ...
 
     async def open(self, changed: Callable[[], None]) -> None:
         """Connects.

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import BusinessError, OutcomeUnknown, SourceError, Unavailable
@@ -143,14 +144,12 @@ class Connection:
         from mcp import Client
         from mcp_types import Implementation
 
-        from ... import __version__
-
         try:
             async with Client(
                 transport,  # pyright: ignore[reportArgumentType] - a protocol that only lacks the name
                 cache=None,
                 message_handler=self._heard,
-                client_info=Implementation(name="surehand", version=__version__),
+                client_info=Implementation(name="surehand", version=version("surehand")),
             ) as client:
                 self._client = client
                 self._ready.set_result(None)

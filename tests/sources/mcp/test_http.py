@@ -12,8 +12,8 @@ import surehand as sh
 from surehand.errors import SourceError
 from surehand.sources import SourceSettings, make_source
 from tests.desk import until
-from tests.sources import mcp_shop
-from tests.sources.mcp_servers import ALICE, call, code, command, kept, names, served
+from tests.sources.mcp import shop as the_shop
+from tests.sources.mcp.servers import ALICE, call, code, command, kept, names, served
 
 ERAS = ["old", "both"]
 
@@ -26,7 +26,7 @@ def at(url: str, **more: Any) -> SourceSettings:
 @pytest.mark.parametrize("json_response", [False, True])
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_server_is_called_by_either_era(tmp_path: Path, era: str, json_response: bool) -> None:
-    shop = mcp_shop.Shop()
+    shop = the_shop.Shop()
     async with served(shop.app(era=era, json_response=json_response)) as url, kept(tmp_path, shop=at(url)) as engine:
         assert await names(engine) == [f"mcp__shop_{name}" for name in ("count", "grow", "refuse", "sleep")]
         result = await call(engine, "mcp__shop_count", of="apples")
@@ -38,7 +38,7 @@ async def test_a_server_is_called_by_either_era(tmp_path: Path, era: str, json_r
 
 
 async def test_a_program_by_the_sdk(tmp_path: Path) -> None:
-    async with kept(tmp_path, shop=command(Path(mcp_shop.__file__))) as engine:
+    async with kept(tmp_path, shop=command(Path(the_shop.__file__))) as engine:
         result = await call(engine, "mcp__shop_count", of="apples", to=7)
         assert (result.status, result.structured) == ("ok", {"apples": 7})
         await call(engine, "mcp__shop_grow", key="k2")
@@ -46,8 +46,8 @@ async def test_a_program_by_the_sdk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_c68_both_eras_tell_of_changes(tmp_path: Path, era: str) -> None:
-    shop = mcp_shop.Shop()
+async def test_C68_both_eras_tell_of_changes(tmp_path: Path, era: str) -> None:
+    shop = the_shop.Shop()
     async with served(shop.app(era=era)) as url, kept(tmp_path, shop=at(url)) as engine:
         assert (await call(engine, "mcp__shop_grow")).content == "grown"
         await until(lambda: any("more" in one for one in engine.services.sources()[0].offered))
@@ -56,8 +56,8 @@ async def test_c68_both_eras_tell_of_changes(tmp_path: Path, era: str) -> None:
 
 @pytest.mark.parametrize("ends", ["timeout", "cancel"])
 @pytest.mark.parametrize("era", ERAS)
-async def test_c65_a_call_that_is_given_up_ends_at_the_server(tmp_path: Path, era: str, ends: str) -> None:
-    shop = mcp_shop.Shop()
+async def test_C65_a_call_that_is_given_up_ends_at_the_server(tmp_path: Path, era: str, ends: str) -> None:
+    shop = the_shop.Shop()
     settings = {"read_only": ("*",), "timeout_s": 0.5 if ends == "timeout" else 30.0}
     async with served(shop.app(era=era)) as url, kept(tmp_path, shop=at(url, **settings)) as engine:
         said: list[str] = []
@@ -76,8 +76,8 @@ async def test_c65_a_call_that_is_given_up_ends_at_the_server(tmp_path: Path, er
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_c34_a_lost_answer_by_http(tmp_path: Path, era: str) -> None:
-    shop = mcp_shop.Shop()
+async def test_C34_a_lost_answer_by_http(tmp_path: Path, era: str) -> None:
+    shop = the_shop.Shop()
     drop = ["count"]
     async with served(shop.app(era=era, drop=drop)) as url, kept(tmp_path, shop=at(url)) as engine:
         lost = await call(engine, "mcp__shop_count", of="apples")
@@ -95,7 +95,7 @@ async def test_c34_a_lost_answer_by_http(tmp_path: Path, era: str) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_server_that_comes_back_is_found_and_knows_no_session(tmp_path: Path, era: str) -> None:
-    first = mcp_shop.Shop()
+    first = the_shop.Shop()
     async with served(first.app(era=era)) as url, kept(tmp_path, shop=at(url)) as engine:
         assert (await call(engine, "mcp__shop_count", of="apples")).status == "ok"
         # As another process at the same place, which was never told of the session.
@@ -105,7 +105,7 @@ async def test_a_server_that_comes_back_is_found_and_knows_no_session(tmp_path: 
 
 
 async def test_a_server_that_is_gone_was_surely_not_called(tmp_path: Path) -> None:
-    shop = mcp_shop.Shop()
+    shop = the_shop.Shop()
     async with kept(tmp_path) as engine:
         source = None
         async with served(shop.app()) as url:
@@ -124,7 +124,7 @@ async def test_a_server_that_is_gone_was_surely_not_called(tmp_path: Path) -> No
 async def test_headers_are_from_the_environment_and_never_told(
     tmp_path: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop = mcp_shop.Shop()
+    shop = the_shop.Shop()
     async with served(shop.app(era=era, token="t0ken-abc")) as url:
         settings = at(url, headers={"X-Token": "SHOP_TOKEN"})
         for value, why in (
