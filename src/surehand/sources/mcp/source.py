@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     import mcp_types as types
     from mcp.client._transport import TransportStreams
 
-_log = logging.getLogger("surehand.sources")
 _MARGIN_S: Final = 0.1
 _COME_BACK_S: Final = 5.0
 """How long a call waits for the next session, when one is lost."""
@@ -82,8 +80,6 @@ class McpSource:
                 made.append(self._tool(tool, names[tool.name]))
             except SpecError as error:
                 notes.append(f"{tool.name!r:.100}: {error}")
-        for note in notes:
-            _log.warning("source %s: %s", self.name, note)
         self.notes = tuple(notes)
         return made
 
