@@ -27,8 +27,14 @@ OPTIONAL = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i i
 
 
 def test_a_dialect_that_does_not_exist() -> None:
-    with pytest.raises(ConfigError, match=r"no dialect 'openai'; choose one of anthropic, .*openai-chat"):
-        dialect("openai")
+    for name, meant in (
+        ("openai", "; did you mean 'openai-chat'?"),
+        ("google", "; did you mean 'gemini'?"),
+        ("Antropic", "; did you mean 'anthropic'?"),
+        ("qqq", ", zhipu"),
+    ):
+        with pytest.raises(ConfigError, match=rf"no provider '{name}'; choose one of anthropic, .*{re.escape(meant)}$"):
+            dialect(name)
     assert all(name == one.profile.name for name, one in PROVIDERS.items())
 
 

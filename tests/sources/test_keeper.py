@@ -33,7 +33,7 @@ class Shelf:
     """A source in this process, whose tools and moods a test sets."""
 
     kind = "shelf"
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
 
     def __init__(self, name: str, *tools: Tool) -> None:
         self.name = name

@@ -23,16 +23,18 @@ def make_source(name: str, settings: SourceSettings, folder: Path) -> tuple[Sour
         ConfigError: A field is missing, or does not belong to the kind.
     """
     match settings.kind:
-        case "mcp":
-            _require("mcp", name, extra="mcp")
-            from .mcp import McpSource, check
+        case "openapi":
+            from .openapi.check import check
 
             check(name, settings)
+            from .openapi import OpenAPISource
+
+            pinned: Approve = settings.approve or ("pinned" if "://" in settings.document else "always")
+            return OpenAPISource(name, settings, folder), pinned
+        case "mcp":
+            if find_spec("mcp") is None:
+                raise ConfigError(f"sources.{name}: install surehand[mcp], which speaks to MCP servers")
+            from .mcp import McpSource, check_settings
+
+            check_settings(name, settings)
             return McpSource(name, settings, folder), settings.approve or "pinned"
-        case _:
-            raise ConfigError(f"sources.{name}: there is no kind {settings.kind!r} yet")
-
-
-def _require(library: str, name: str, *, extra: str) -> None:
-    if find_spec(library) is None:
-        raise ConfigError(f"sources.{name}: the library {library!r} is missing; install surehand[{extra}]")

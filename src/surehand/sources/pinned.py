@@ -43,7 +43,7 @@ class PinnedTransport(httpx2.AsyncHTTPTransport):
 class _Pinned(httpcore2.AsyncNetworkBackend):
     def __init__(self, allow: Inside) -> None:
         self._allow: Inside = allow
-        # The library gives this name a second, empty meaning for installations without anyio, which httpx2 needs itself.
+        # The library gives this name an empty meaning too, for installations without anyio; httpx2 needs anyio.
         self._inner = cast("httpcore2.AsyncNetworkBackend", httpcore2.AnyIOBackend())
 
     async def connect_tcp(

@@ -38,7 +38,8 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     exclude: tuple[str, ...] = ()
     """Those to leave out."""
     read_only: tuple[str, ...] = ()
-    """`mcp`: tools that only read, by name or pattern: what a server says of itself is a hint, and not believed."""
+    """Operations or tools that only read, by name or pattern. `mcp`: what a server says of itself is not believed;
+    `openapi`: besides those of GET and HEAD."""
     permissions: tuple[str, ...] = ()
     """Scopes that a caller needs for any of its tools."""
     timeout_s: float = 30.0

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Self, cast
+from urllib.parse import urlsplit
 
 from ...errors import ConfigError
 from ...redact import Redactor, clean_text
@@ -146,6 +147,15 @@ class SdkModel:
         keys = (getattr(client, one, None) for one in ("api_key", "auth_token"))
         return [key for key in keys if isinstance(key, str)]
 
+    def _base_url(self) -> str:
+        """Where the client sends its requests; empty if it does not say."""
+        return str(getattr(self._client, "base_url", ""))
+
+    def _at(self) -> str:
+        """Which server, without what an address may hold of names and keys."""
+        parts = urlsplit(self._base_url())
+        return f" at {parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
+
     async def _close(self, client: Any) -> None:
         await client.close()
 
@@ -222,7 +232,8 @@ class SdkModel:
             cause = error.__cause__ or error
             retryable = began or not _UNREACHED.isdisjoint(kind.__name__ for kind in type(error).__mro__)
             what = "broke off" if began else "cannot be reached" if retryable else "cannot be asked"
-            what = f"{what} ({type(cause).__name__})"
+            at = "" if began else self._at()
+            what = f"{what}{at} ({type(cause).__name__})"
         told = f"{self.package} {what} {word}".strip() + (f": {detail}" if detail else "")
         return ModelFailure(self._safe(told), retryable=retryable)
 

@@ -4,7 +4,7 @@ What a server says of itself is a hint, what it answers is untrusted, and what m
 unless the operator says that the tool only reads.
 """
 
-from .check import check
+from .check import check_settings
 from .source import McpSource
 
-__all__ = ["McpSource", "check"]
+__all__ = ["McpSource", "check_settings"]

@@ -27,7 +27,7 @@ _OWN: Final = "mcp-"
 """How the headers of the protocol begin."""
 
 
-def check(name: str, settings: SourceSettings) -> None:
+def check_settings(name: str, settings: SourceSettings) -> None:
     """Refuses what cannot be.
 
     Raises:
