@@ -104,6 +104,17 @@ async def test_a_server_that_comes_back_is_found_and_knows_no_session(tmp_path: 
         assert (again.status, first.done) == ("ok", ["count apples", "count pears"])
 
 
+@pytest.mark.parametrize("era", ERAS)
+async def test_one_lost_answer_harms_no_other_call(tmp_path: Path, era: str) -> None:
+    shop = the_shop.Shop()
+    async with served(shop.app(era=era, drop=["3"])) as url, kept(tmp_path, shop=at(url)) as engine:
+        results = await asyncio.gather(*(call(engine, "mcp__shop_count", key=f"k{n}", of=f"{n}") for n in range(8)))
+        assert [result.status for result in results] == ["ok"] * 3 + ["unknown"] + ["ok"] * 4
+        await asyncio.sleep(0.3)  # longer than changes are gathered
+        assert (await call(engine, "mcp__shop_count", key="k9", of="9")).status == "ok"
+        assert len(shop.done) == 9
+
+
 async def test_a_server_that_is_gone_was_surely_not_called(tmp_path: Path) -> None:
     shop = the_shop.Shop()
     async with kept(tmp_path) as engine:

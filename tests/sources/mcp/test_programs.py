@@ -207,3 +207,23 @@ async def test_answers_that_are_none(tmp_path: Path, body: str, status: str, why
         elif why:
             await until(lambda: any(f"line of more than 33554432 {why}" in one for one in told))
         assert len(raw.seen("tools/call")) == 1
+
+
+async def test_a_busy_program_is_not_ended_because_it_does_not_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("surehand.sources.mcp.connection.LIST_S", 0.2)
+    raw = Raw(
+        tmp_path / "raw",
+        """
+        TOOLS = [tool("work")]
+        def called(request):
+            send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            time.sleep(1)
+            answer(request, {"content": [{"type": "text", "text": "worked"}]})
+        """,
+    )
+    async with kept(tmp_path, shop=raw.settings) as engine:
+        assert (await call(engine, "mcp__shop_work")).content == "worked"
+        assert engine.services.sources()[0].state == "ready"
+        assert len(raw.seen("initialize")) == 1

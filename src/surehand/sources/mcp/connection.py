@@ -52,12 +52,14 @@ class Connection:
         self.door: Door | None = None
         """Of a session by HTTP."""
         self._name = name
-        self._changed = changed
+        self.changed = changed
         self._clean = clean
         self._client: Client | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
+        self._calls = 0
+        """How many are running."""
 
     async def open(self, transport: AbstractAsyncContextManager[TransportStreams]) -> None:
         """Connects.
@@ -76,7 +78,7 @@ class Connection:
         """Notes, once, that the session cannot be used any more."""
         if not self.lost and not self._closing.is_set():
             self.lost = self._clean(why)
-            self._changed()
+            self.changed()
 
     async def close(self) -> None:
         """Ends it, within a bound."""
@@ -100,10 +102,14 @@ class Connection:
         from pydantic import ValidationError
 
         try:
-            async with asyncio.timeout(LIST_S):
-                return await self._pages()
-        except TimeoutError:
-            raise SourceError(f"it did not list its tools within {LIST_S:g} s") from None
+            while True:
+                try:
+                    async with asyncio.timeout(LIST_S):
+                        return await self._pages()
+                except TimeoutError:
+                    # A program may do one thing at a time: ended now, it would end in the midst of a call.
+                    if not self._calls:
+                        raise SourceError(f"it did not list its tools within {LIST_S:g} s") from None
         except MCPError as error:
             raise SourceError(self.lost or f"it could not list its tools: {self._said(error)}") from None
         except ValidationError as error:
@@ -129,6 +135,7 @@ class Connection:
         answer: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
             types.CallToolResult | types.InputRequiredResult
         )
+        self._calls += 1
         try:
             # Not `call_tool`: that holds the result against the output schema, which is the engine's to do.
             result = await self._client.session.send_request(request, answer, progress_callback=progress)
@@ -136,6 +143,8 @@ class Connection:
             raise self._judged(error) from None
         except ValidationError as error:
             raise OutcomeUnknown(f"the answer is not in the protocol: {_where(error)}") from None
+        finally:
+            self._calls -= 1
         if isinstance(result, types.InputRequiredResult):
             raise BusinessError("The tool asks its caller for more input, which is not supported.")
         return result
@@ -195,9 +204,9 @@ class Connection:
             try:
                 async with client.listen(tools_list_changed=True) as events:
                     if tries:
-                        self._changed()  # what happened meanwhile was not told
+                        self.changed()  # what happened meanwhile was not told
                     async for _ in events:
-                        self._changed()
+                        self.changed()
             except ListenNotSupportedError:
                 return  # the older era tells everybody
             except Exception as error:
@@ -209,7 +218,7 @@ class Connection:
         import mcp_types as types
 
         if isinstance(message, types.ToolListChangedNotification):
-            self._changed()
+            self.changed()
 
     async def _pages(self) -> tuple[list[types.Tool], list[str]]:
         import mcp_types as types
@@ -257,7 +266,7 @@ class Connection:
                 case "refused":
                     return Unavailable(said)
                 case "lost":
-                    self._changed()
+                    self.changed()
                     return LostAnswer(said)
                 case "unreadable":
                     return OutcomeUnknown(f"the answer cannot be read: {said}")
@@ -267,10 +276,10 @@ class Connection:
             return OutcomeUnknown("the answer cannot be read")
         elif error.code == CONNECTION_CLOSED and (self.lost or self._closing.is_set() or self.door is not None):
             # The SDK's word for it; a server that uses the code for something else cannot be told apart by HTTP.
-            self._changed()
+            self.changed()
             return LostAnswer(said)
         if error.code == HEADER_MISMATCH:
-            self._changed()
+            self.changed()
             return Unavailable("the definition of the tool has changed")
         return BusinessError(said or f"The server refused the call ({error.code}).", details={"code": error.code})
 

@@ -61,13 +61,15 @@ class Door(httpx2.AsyncBaseTransport):
     """What HTTP messages of one session pass.
 
     Args:
-        lost: Is told that the server does not know the session any more, or cannot be reached.
+        lost: Is told that the server does not know the session any more.
+        doubt: Is called when the server cannot be reached, which may be over in a moment.
     """
 
     inner: httpx2.AsyncBaseTransport
 
-    def __init__(self, lost: Callable[[str], None]) -> None:
+    def __init__(self, lost: Callable[[str], None], doubt: Callable[[], None]) -> None:
         self._lost = lost
+        self._doubt = doubt
         self._mark = secrets.token_hex(16)
 
     def fate(self, data: object) -> tuple[Fate, str] | None:
@@ -83,7 +85,7 @@ class Door(httpx2.AsyncBaseTransport):
             response = await self.inner.handle_async_request(request)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             why = _forbidden(error) or f"{request.url.host} cannot be reached"
-            self._lost(why)
+            self._doubt()
             return self._failed("unsent", why)
         except httpx2.TransportError as error:
             return self._failed("lost", f"the connection failed ({type(error).__name__})")

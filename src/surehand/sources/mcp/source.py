@@ -103,7 +103,7 @@ class McpSource:
             return program(settings.command, environment, self._folder, connection.lose)
         headers = {header: _variable(name, header=True) for header, name in settings.headers.items()}
         self._secrets = _long(headers.values())
-        connection.door = Door(connection.lose)
+        connection.door = Door(connection.lose, connection.changed)
         return endpoint(settings.url, headers, private=settings.private, door=connection.door)
 
     def _tool(self, tool: types.Tool, name: str) -> Tool:
