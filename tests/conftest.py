@@ -6,6 +6,7 @@ from typing import cast
 
 import pytest
 from hypothesis import settings
+from hypothesis import strategies as st
 
 from tests import desk as the_desk
 from tests.pgserver import PostgresServer, PostgresUnavailableError, running_server
@@ -53,6 +54,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("skipped, which --no-skips forbids", red=True)
         for nodeid in skipped:
             terminalreporter.write_line(nodeid)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def tables_of_characters() -> None:
+    """Make Hypothesis's own tables, once: on a busy machine that takes longer than one test may."""
+    st.text().validate()
 
 
 @pytest.fixture(scope="session")

@@ -164,7 +164,8 @@ async def test_a_lost_connection_may_be_found_again(
 ) -> None:
     network.answer = lambda: error(f"with {KEY}")
     failed = await failure(model, stream=stream)
-    assert str(failed) == f"{model.package} cannot be reached ({error.__name__})"
+    at = f"{model._client.base_url.scheme}://{model._client.base_url.host}"  # pyright: ignore[reportPrivateUsage]
+    assert str(failed) == f"{model.package} cannot be reached at {at} ({error.__name__})"
     assert failed.retryable
     assert len(network.sent) == 1
 

@@ -169,6 +169,7 @@ async def test_a_stream_that_is_no_json(network: Network, model: GeminiModel) ->
     assert failed.retryable
 
 
+@pytest.mark.timeout(60)  # collecting takes its time in a process that is large
 async def test_a_stream_that_is_left_is_closed(network: Network, client: genai.Client) -> None:
     closed: list[bool] = []
 

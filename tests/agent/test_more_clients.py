@@ -180,7 +180,7 @@ async def test_a_lost_connection_may_be_found_again(
 ) -> None:
     network.answer = lambda: error(f"with {KEY}")
     failed = await failure(model, stream=stream)
-    assert str(failed).startswith(f"{model.package} cannot be reached (")
+    assert str(failed).startswith(f"{model.package} cannot be reached ")
     assert failed.retryable
     assert len(network.sent) == 1
 
@@ -245,6 +245,14 @@ async def test_by_default_the_environment_says_whom_to_ask(monkeypatch: pytest.M
             assert KEY not in repr(model)
             assert model._redactor.text(KEY) == "[redacted]"
         await model.close()
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+async def test_a_server_that_is_not_there_is_named_without_its_password(blocks: bool) -> None:
+    host = f"http://joe:{KEY}@127.0.0.1:1/{KEY}"
+    async with OllamaModel("m", ollama.Client(host) if blocks else ollama.AsyncClient(host)) as model:
+        assert str(await failure(model)) == "ollama cannot be reached at http://127.0.0.1:1 (ConnectionError)"
+        assert str(await failure(model, stream=True)) == "ollama cannot be reached at http://127.0.0.1:1 (ConnectError)"
 
 
 def test_what_cannot_be_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from surehand.agent.clients import AnthropicModel, OpenAIModel, OpenAIResponsesModel
-from surehand.agent.names import parse_model
+from surehand.agent.names import check_model, parse_model
 from surehand.agent.script import ScriptedModel
 from surehand.errors import ConfigError
 
@@ -38,3 +38,26 @@ def test_another_text_does_not(text: str) -> None:
         match=r"is not a model; write openai:NAME, .*or script:FILE, or PROVIDER:NAME for one of .*deepseek",
     ):
         parse_model(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("gemini:gemini-test", "; did you mean google:gemini-test?"),
+        ("opnai:gpt:test", "; did you mean openai:gpt:test?"),
+        ("OpenAI:gpt-test", "; did you mean openai:gpt-test?"),
+        ("deepsek:chat", "; did you mean deepseek:chat?"),
+        ("qqq:chat", " zhipu"),
+        ("openai:", " zhipu"),
+    ],
+)
+def test_a_slip_is_answered_with_what_was_meant(text: str, said: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check_model(text)
+    assert str(raised.value).endswith(said)
+
+
+def test_a_form_is_checked_without_key_or_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    for text in ("groq:org/model:free", "ollama:qwen3:8b", "script:nowhere.json", "text:m", "azure-openai:m"):
+        check_model(text)

@@ -49,6 +49,6 @@ def test_a_strict_export_says_what_became_of_each_tool(project: Project) -> None
 def test_a_provider_that_nobody_knows_is_named(project: Project) -> None:
     ran = project.run("tools", "export", "--for", "nobody", "--as", "alice")
     assert ran.code != 0
-    assert "there is no dialect 'nobody'; choose one of anthropic, " in ran.err
+    assert "there is no provider 'nobody'; choose one of anthropic, " in ran.err
     with pytest.raises(Exception, match="nobody"):
         dialect("nobody")

@@ -242,6 +242,8 @@ def test_runs_are_listed_for_those_who_may_see_them(tmp_path: Path) -> None:
         pytest.param(["show", "call_1"], 2, "is a call, not a run", id="call"),
         pytest.param(["Hi.", "--model", "script:x.json", "--approve-as", "eve"], 1, "decides nothing", id="tenant"),
         pytest.param(["Hi.", "--model", "gpt-5"], 2, "is not a model; write openai:NAME", id="model"),
+        pytest.param(["Hi.", "--model", "gemini:m"], 2, "; did you mean google:m?", id="provider"),
+        pytest.param(["Hi.", "--model", "groq:m"], 1, "there is no key; set GROQ_API_KEY", id="compatible"),
         pytest.param(["Hi.", "--model", "script:no.json"], 1, "no.json", id="script"),
     ],
 )
@@ -252,6 +254,21 @@ def test_what_is_not_begun_is_told(
     shown = capsys.readouterr()
     assert said in json.loads(shown.out)["error"]["message"]
     assert shown.err.startswith("surehand: ")
+
+
+def test_a_provider_that_a_module_of_the_project_registers_is_a_model(tmp_path: Path) -> None:
+    project = make(tmp_path / "own")
+    registering = (
+        "from msgspec.structs import replace\nimport surehand as sh\nfrom surehand.providers import dialect\n"
+        'facts = replace(dialect("vllm").profile, base_url="http://127.0.0.1:1/v1")\n'
+        'sh.register_provider("our-vllm", "openai-chat", facts)\n'
+    )
+    (project.folder / "desk.py").write_text(registering + TOOLS, encoding="utf-8")
+    ended = project.json("run", "Hi.", "--model", "our-vllm:m", "--as", "alice", code=1)
+    assert (ended["model"], ended["resumable"]) == ("our-vllm:m", True)
+    assert "cannot be reached" in ended["why"]
+    misspelt = project.run("run", "Hi.", "--model", "our-vlm:m", "--as", "alice")
+    assert (misspelt.code, "; did you mean our-vllm:m?" in misspelt.err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -34,5 +34,5 @@ def test_every_provider_has_a_cell_for_every_tool() -> None:
 
 
 def test_a_provider_that_nobody_knows() -> None:
-    with pytest.raises(sh.ConfigError, match="no dialect 'nobody'"):
+    with pytest.raises(sh.ConfigError, match="no provider 'nobody'"):
         sh.portability([spec_of("a")], providers=["nobody"])

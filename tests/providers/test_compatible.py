@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import httpx2 as httpx
 import pytest
 from msgspec.structs import replace
 
 from surehand import ConfigError
 from surehand.agent.clients import OpenAIModel
+from surehand.agent.model import ModelFailure
 from surehand.agent.names import parse_model
 from surehand.providers import (
     PROVIDERS,
@@ -152,3 +154,33 @@ async def test_a_model_of_each_is_named_by_its_provider(monkeypatch: pytest.Monk
         async with model:
             assert (model.dialect, model.name) == (profile.name, "org/m:free")
             assert str(model._client.base_url).rstrip("/") == profile.base_url  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_what_belongs_to_openai_is_sent_to_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, f"own-{name}")
+    for profile in COMPATIBLE:
+        if profile.key_env:
+            for missing in ("", None):
+                if missing is None:
+                    monkeypatch.delenv(profile.key_env, raising=False)
+                else:
+                    monkeypatch.setenv(profile.key_env, missing)
+                with pytest.raises(ConfigError, match=f"there is no key; set {profile.key_env} or give a client"):
+                    parse_model(f"{profile.name}:m")
+            monkeypatch.setenv(profile.key_env, "sk-test")
+        model = parse_model(f"{profile.name}:m")
+        assert isinstance(model, OpenAIModel)
+        async with model:
+            asked: list[httpx.Request] = []
+
+            async def see(request: httpx.Request, asked: list[httpx.Request] = asked) -> None:
+                asked.append(request)
+                raise httpx.ConnectError("not today")
+
+            model._client._client.event_hooks = {"request": [see]}  # pyright: ignore[reportPrivateUsage]
+            with pytest.raises(ModelFailure, match="cannot be reached"):
+                await model.complete({"messages": []})
+            (request,) = asked
+            assert str(request.url).startswith(profile.base_url)
+            assert "own-" not in str(request.headers.multi_items())

@@ -27,8 +27,14 @@ OPTIONAL = {"type": "object", "properties": {f"p{i}": {"type": "string"} for i i
 
 
 def test_a_dialect_that_does_not_exist() -> None:
-    with pytest.raises(ConfigError, match=r"no dialect 'openai'; choose one of anthropic, .*openai-chat"):
-        dialect("openai")
+    for name, meant in (
+        ("openai", "; did you mean 'openai-chat'?"),
+        ("google", "; did you mean 'gemini'?"),
+        ("Antropic", "; did you mean 'anthropic'?"),
+        ("qqq", ", zhipu"),
+    ):
+        with pytest.raises(ConfigError, match=rf"no provider '{name}'; choose one of anthropic, .*{re.escape(meant)}$"):
+            dialect(name)
     assert all(name == one.profile.name for name, one in PROVIDERS.items())
 
 
@@ -50,6 +56,64 @@ def test_a_provider_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(ConfigError, match=why):
             register_provider(alias, form, own)
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"name_pattern": "["}, "name_pattern is no pattern: unterminated"),
+        ({"name_start": "("}, "name_start is no pattern"),
+        ({"id_pattern": "("}, "id_pattern is no pattern"),
+        ({"property_pattern": "("}, "property_pattern is no pattern"),
+        ({"name_pattern": "[g-z]+"}, "name_pattern must match `_`, digits"),
+        ({"name_max": -1}, "name_max is -1, and must be at least 16"),
+        ({"name_min": 100}, "name_min is 100, more than name_max, which is 64"),
+        ({"property_max": 0}, "property_max is 0"),
+        ({"id_max": 0}, "id_max is 0, and must be at least 16"),
+        ({"id_length": 0}, "id_length is 0, and must be at least 1"),
+        ({"id_length": 65}, "id_length is 65, and must be at most 64"),
+        ({"tools_max": -1}, "tools_max is -1"),
+        ({"description_max": -5}, "description_max is -5"),
+        ({"optional_max": -1}, "optional_max is -1"),
+    ],
+)
+def test_a_provider_that_nothing_could_be_sent_to(facts: dict[str, Any], why: str) -> None:
+    own = replace(dialect("openai-chat").profile, **facts)
+    with pytest.raises(ConfigError, match=f"the provider 'own' cannot be: {why}"):
+        register_provider("own", "openai-chat", own)
+    assert "own" not in PROVIDERS
+
+
+def test_all_providers_have_facts_that_can_be_kept_to() -> None:
+    assert {name: one.profile.problem() for name, one in PROVIDERS.items()} == dict.fromkeys(PROVIDERS, "")
+
+
+ROOTS: list[tuple[dict[str, Any], set[str], set[str]]] = [
+    (
+        {
+            "$ref": "#/$defs/B",
+            "properties": {"x": {"type": "integer"}},
+            "required": ["x"],
+            "$defs": {"B": {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]}},
+        },
+        {"x", "y"},
+        {"x", "y"},
+    ),
+    ({"type": ["object", "null"], "properties": {"x": {"type": "integer"}}, "required": ["x"]}, {"x"}, {"x"}),
+]
+"""A root, and the properties that it has and requires."""
+
+
+@pytest.mark.parametrize(("root", "properties", "required"), ROOTS, ids=["a reference and more", "an object or null"])
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("provider", ["openai-chat", "anthropic", "cohere", "gemini"])
+def test_roots_that_say_more(
+    provider: str, strict: bool, root: dict[str, Any], properties: set[str], required: set[str]
+) -> None:
+    (tool,) = dialect(provider).export(view_of(spec_of("f", root)), strict=strict).tools
+    given = tool.get("function") or tool.get("functionDeclarations", [tool])[0]
+    told = given.get("parameters") or given["input_schema"]
+    assert (told["type"].lower(), set(told["properties"]), set(told["required"])) == ("object", properties, required)
 
 
 CHOICES = [
@@ -307,3 +371,13 @@ def test_a_schema_beyond_all_bounds_is_left_out_with_a_note() -> None:
     sent = export(view_of(spec_of("bad", deep), spec_of("good")), "anthropic")
     assert [tool["name"] for tool in sent] == ["good"]
     assert sent.notes[0].startswith("bad: left out: ")
+
+
+def test_the_order_of_properties_is_that_of_the_contract() -> None:
+    """Whatever was exported before: equal contracts have one digest."""
+    a, b = {"type": "string"}, {"type": "integer"}
+    for properties in ({"a": a, "b": b}, {"b": b, "a": a}):
+        view = view_of(spec_of("f", {"type": "object", "properties": properties}))
+        (tool,) = export(view, "anthropic").tools
+        assert list(tool["input_schema"]["properties"]) == list(properties)
+        assert export(view, "anthropic") is export(view, "anthropic")

@@ -226,6 +226,10 @@ def test_an_entry_refuses_injected_arguments_and_unfit_defaults() -> None:
         Entry(bind_tool(ToolSpec(name="a", description="A.", parameters=unfit), lambda a: a), 0)
     theirs = ToolSpec(name="a", description="A.", parameters=unfit, source="mcp")
     assert Entry(bind_tool(theirs, lambda a=1: a), 0).parameters.fill_defaults({}) == {}
+    fit = {"type": "object", "properties": {"a": {"type": "integer", "default": 1}}}
+    for source, filled in (("mcp", {}), ("python", {"a": 1})):
+        spec = ToolSpec(name="a", description="A.", parameters=fit, source=source)
+        assert Entry(bind_tool(spec, lambda a=1: a), 0).parameters.fill_defaults({}) == filled
 
 
 @pytest.mark.parametrize("thing", [5, None, "name", lambda: 1])

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from surehand.errors import SpecError
 from surehand.schema import Violation, compile_parameters, compile_schema
+from surehand.schema.bounds import DIALECT
 from tests.schema.test_parse import json_objects, json_values
 
 
@@ -29,7 +30,13 @@ def fan_out(levels: int) -> dict[str, Any]:
         ({"type": "objekt"}, "not a valid JSON Schema"),
         ({"properties": {"a": {"minimum": "x"}}}, "properties/a/minimum"),
         ({"items": [{}]}, "not a valid JSON Schema"),
-        ({"$schema": "http://json-schema.org/draft-07/schema#"}, "schemas are 2020-12"),
+        ({"$schema": "http://json-schema.org/draft-04/schema#"}, "schemas are 2020-12"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "dependencies": {"a": ["b"]}}, "convert the schema"),
+        ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{}]}, "not a valid JSON Schema"),
+        (
+            {"properties": {"a": {"$schema": "http://json-schema.org/draft-07/schema#"}}},
+            "schemas are 2020-12",
+        ),
         ({"$schema": "http://127.0.0.1:9/evil"}, "schemas are 2020-12"),
         ({"properties": {"a": {"$schema": "http://127.0.0.1:9/evil"}}}, "schemas are 2020-12"),
         ({"$ref": "http://127.0.0.1:9/evil"}, "nothing is ever fetched"),
@@ -519,3 +526,10 @@ def test_where_defaults_do_not_fit() -> None:
         "properties": {"a": {"type": "integer", "default": "x"}, "b": {"type": "integer", "default": 1}},
     }
     assert compile_parameters(schema, "t").unfit_defaults == ("properties/a",)
+
+
+@pytest.mark.parametrize("dialect", ["http://json-schema.org/draft-07/schema#", DIALECT, f"{DIALECT}#"])
+def test_an_older_dialect_that_means_the_same_is_taken(dialect: str) -> None:
+    schema = {"$schema": dialect, "type": "object", "properties": {"a": {"$ref": "#/definitions/n"}}}
+    validator = compile_parameters({**schema, "definitions": {"n": {"type": "integer"}}}, "t")
+    assert [validator.is_valid(one) for one in ({"a": 1}, {"a": "x"}, {"b": 1})] == [True, False, False]

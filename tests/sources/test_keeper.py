@@ -59,8 +59,8 @@ class Shelf:
 
 
 @asynccontextmanager
-async def kept(*sources: tuple[Shelf, Any], pins: Pins | None = None) -> Any:
-    engine = sh.open_engine(store="sqlite://", tools=[])
+async def kept(*sources: tuple[Shelf, Any], pins: Pins | None = None, tools: Sequence[Tool] = ()) -> Any:
+    engine = sh.open_engine(store="sqlite://", tools=tools)
     services = engine.services
     keeper = Keeper(
         sources,
@@ -202,6 +202,19 @@ async def test_a_name_that_is_taken_is_noted_and_the_rest_is_there() -> None:
         (note,) = engine.services.sources()[1].notes
         assert note.startswith("A-find: ")
         assert "'a_find'" in note
+
+
+async def test_a_name_of_another_owner_is_never_taken_over() -> None:
+    own = tool_of("shop_own")
+    first, second = Shelf("a", tool_of("a_b_find")), Shelf("a_b", tool_of("a_b_find", "Another."), own)
+    second.notes = ("what it could not read",)
+    async with kept((first, "always"), (second, "always"), tools=[own]) as engine:
+        assert await named(engine) == ["a_b_find", "shop_own"]
+        assert (await engine.view(ANN)).tools[0].spec.description == "Looks it up."
+        read, taken, owned = engine.services.sources()[1].notes
+        assert read == "what it could not read"
+        assert "a tool of the source 'a'" in taken
+        assert "a tool of the project's own" in owned
 
 
 def test_pins_are_written_and_read(tmp_path: Any) -> None:

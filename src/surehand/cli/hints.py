@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 
 _NO_KEY = "nothing says which effect"
 """How the refusal of a call without a key goes."""
-_PROVIDERS = {"openai-chat": "openai", "gemini": "google"}
-"""Provider of a stored run -> what `--model` says before a name, where that is another word."""
-
-
 _SLIP = 0.75
 """How alike a word and a command are that it may be a slip of: `shwo` of `show`, but not `refund` of `run`."""
 
@@ -97,10 +93,12 @@ async def _with_run(engine: Engine, record: CallRecord, session: Session) -> str
     run = None if record.run_id is None else await engine.services.store.get_run(record.tenant, record.run_id)
     if run is None or run.status == "ended" or not run.caller.same_person(record.caller):
         return ""
+    from ..agent.names import MODEL_WORDS
+
     dialect, _, name = run.model.partition(":")
     if name.startswith("script:"):
         return resume_run(run.run_id, name, session.as_option(run.caller))
-    return resume_run(run.run_id, f"{_PROVIDERS.get(dialect, dialect)}:{name}", session.as_option(run.caller))
+    return resume_run(run.run_id, f"{MODEL_WORDS.get(dialect, dialect)}:{name}", session.as_option(run.caller))
 
 
 def resume_run(run_id: str, model: str, as_option: str) -> str:

@@ -14,7 +14,6 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..lint import Finding
-    from ..spec import Tool
 
 
 def lint(
@@ -29,7 +28,7 @@ def lint(
     from ..lint import lint_tools
 
     session = Session(ctx.obj)
-    tools = _tools(session)
+    tools = session.load_tools()
     if name is not None and all(tool.spec.name != name for tool in tools):
         raise NotFoundError(
             f"there is no tool {name!r} in {session.project}; `surehand tools list` shows those there are"
@@ -45,13 +44,6 @@ def lint(
     else:
         _print(session, findings, errors)
     return FAILED if failed else OK
-
-
-def _tools(session: Session) -> list[Tool]:
-    from ..compose import load_tools
-
-    session.claim_stdout()
-    return load_tools(session.settings.tools, session.project.resolve().parent)
 
 
 def _print(session: Session, findings: list[Finding], errors: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import shlex
 import sys
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import NotAllowedError
+from ..errors import ConfigError, NotAllowedError
 from .approvals import terminal
 from .attended import Attendance, Left, Order
 from .conversation import Conversation
@@ -87,7 +88,7 @@ def start(
 ) -> int:
     """Start a run, or go on with one, and show it until it ends. On a terminal you are asked what you may decide."""
     session = Session(ctx.obj)
-    model = _model(model, message)
+    model = _model(session, model, message)
     caller = session.caller
     said = _message(message)
     if said is None and run_id is None:
@@ -200,25 +201,35 @@ def _event_document(event: Document) -> Document:
     return {**{name: value for name, value in event.items() if name != "at_us"}, "at": utc_time(event["at_us"])}
 
 
-def _model(given: str | None, words: list[str] | None) -> str:
+def _model(session: Session, given: str | None, words: list[str] | None) -> str:
     """The model's name, if it is one.
 
     Raises:
         BadParameter: It is not, or is missing; a command that was mistyped has none.
     """
-    from ..agent.names import FORMS
+    from ..agent.names import model_forms
 
-    if given is None:
-        near = difflib.get_close_matches(words[0], _COMMANDS, n=1, cutoff=0.7) if words else []
-        if words and near:
-            meant = f"there is no command `surehand run {words[0]}`; did you mean `surehand run {near[0]}`?"
-            raise typer.BadParameter(f"{meant} A message needs --model too", param_hint="MESSAGE")
-        raise typer.BadParameter(f"it is missing; write {', '.join(FORMS[:-1])} or {FORMS[-1]}", param_hint="--model")
-    kind, _, name = given.partition(":")
-    if not name or kind not in {form.partition(":")[0] for form in FORMS}:
-        what = f"{given!r} is not a model; write {', '.join(FORMS[:-1])} or {FORMS[-1]}"
-        raise typer.BadParameter(what, param_hint="--model")
-    return given
+    if given is not None:
+        _check_model(session, given)
+        return given
+    near = difflib.get_close_matches(words[0], _COMMANDS, n=1, cutoff=0.7) if words else []
+    if words and near:
+        meant = f"there is no command `surehand run {words[0]}`; did you mean `surehand run {near[0]}`?"
+        raise typer.BadParameter(f"{meant} A message needs --model too", param_hint="MESSAGE")
+    raise typer.BadParameter(f"it is missing; write {model_forms()}", param_hint="--model")
+
+
+def _check_model(session: Session, given: str) -> None:
+    from ..agent.names import check_model
+
+    with contextlib.suppress(ConfigError):
+        check_model(given)
+        return
+    session.load_tools()  # their modules may register a provider of that name
+    try:
+        check_model(given)
+    except ConfigError as error:
+        raise typer.BadParameter(str(error), param_hint="--model") from None
 
 
 def _message(words: list[str] | None) -> str | None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..engine import Engine
     from ..event import Event
     from ..settings import Settings
+    from ..spec import Tool
     from ..types import Caller
 
 T = TypeVar("T")
@@ -157,6 +158,17 @@ class Session:
     def name_of(self, person: Caller) -> str | None:
         """What the project calls somebody; nothing if it does not name them."""
         return next((name for name, one in self.settings.callers.items() if one.same_person(person)), None)
+
+    def load_tools(self) -> list[Tool]:
+        """The tools of the project's modules; opens no engine.
+
+        Raises:
+            ConfigError: The project file or a module is wrong.
+        """
+        from ..compose import load_tools
+
+        self.claim_stdout()
+        return load_tools(self.settings.tools, self.project.resolve().parent)
 
     def run(
         self,

@@ -6,6 +6,7 @@ The facts themselves are rows in `profiles`, each with its source.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final, Literal
 
 import msgspec
@@ -42,6 +43,18 @@ class StrictRules(msgspec.Struct, frozen=True, kw_only=True):
     enum_values_max: int | None = None
     name_chars_max: int | None = None
     """Of property names, definition names, and `enum` and `const` values together."""
+
+
+_PATTERNS: Final = ("name_pattern", "name_start", "property_pattern", "property_start", "id_pattern")
+_ROOM: Final = 16
+"""Names and ids that collide get a part of a hash, which needs room."""
+_HASH: Final = 64
+_LEAST: Final[dict[str, int]] = {
+    **dict.fromkeys(("name_max", "property_max"), _ROOM),
+    **dict.fromkeys(("name_min", "id_length", "tools_max", "description_max"), 1),
+    **dict.fromkeys(("strict_tools_max", "strict_properties_max", "optional_max", "unions_max"), 0),
+}
+"""The least that numbers may be."""
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +126,32 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """Where its API is, for clients of a format that several providers speak. Empty: the SDK knows."""
     key_env: str = ""
     """Environment variable with the key, where the SDK does not know it."""
+
+    def problem(self) -> str:
+        """Why no export or history could keep to these facts; empty if nothing is wrong."""
+        return next(self._problems(), "")
+
+    def _problems(self) -> Iterator[str]:
+        for fact in _PATTERNS:
+            written: str | None = getattr(self, fact)
+            try:
+                re.compile(written or "")
+            except re.error as error:
+                yield f"{fact} is no pattern: {error}"
+        for fact, least in _LEAST.items():
+            number: int | None = getattr(self, fact)
+            if number is not None and number < least:
+                yield f"{fact} is {number}, and must be at least {least}"
+        if self.id_length is None and self.id_max < _ROOM:
+            yield f"id_max is {self.id_max}, and must be at least {_ROOM}"
+        if self.id_length is not None and self.id_length > _HASH:
+            yield f"id_length is {self.id_length}, and must be at most {_HASH}"
+        if self.name_min > self.name_max:
+            yield f"name_min is {self.name_min}, more than name_max, which is {self.name_max}"
+        for fact in ("name_pattern", "property_pattern"):
+            pattern: str | None = getattr(self, fact)
+            if pattern is not None and not all(re.fullmatch(pattern, one) for one in "_0123456789abcdef"):
+                yield f"{fact} must match `_`, digits and `a` to `f`: names that do not fit are made of them"
 
     def name_fits(self, name: str) -> bool:
         """Whether a tool may be called this."""

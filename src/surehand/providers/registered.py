@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
@@ -55,6 +56,8 @@ _ROWS: Final[tuple[tuple[str, tuple[Profile, ...]], ...]] = (
     ("text", (TEXT,)),
 )
 """Each format, and those who speak it."""
+_MODEL_WORDS: Final = {"openai": "openai-chat", "google": "gemini"}
+"""What models are written with -> the provider, where that is another word: a slip for the hint only."""
 _lock = threading.Lock()
 _formats: Final[dict[str, Make]] = {one.name: FORMATS[form] for form, rows in _ROWS for one in rows}
 _known: Final[dict[str, Dialect]] = {one.name: FORMATS[form](one) for form, rows in _ROWS for one in rows}
@@ -70,7 +73,10 @@ def dialect(name: str) -> Dialect:
     """
     found = _known.get(name)
     if found is None:
-        raise ConfigError(f"there is no dialect {name!r}; choose one of {', '.join(sorted(_known))}")
+        known = sorted(_known)
+        near = _MODEL_WORDS.get(name) or next(iter(get_close_matches(name.lower(), known, n=1)), "")
+        meant = f"; did you mean {near!r}?" if near else ""
+        raise ConfigError(f"there is no provider {name!r}; choose one of {', '.join(known)}{meant}")
     return found
 
 
@@ -84,10 +90,12 @@ def register_provider(alias: str, dialect: str | Make, profile: Profile) -> None
         profile: Its facts: most often another provider's with `msgspec.structs.replace`. Its `name` becomes the alias.
 
     Raises:
-        ConfigError: The alias is taken, or there is no such format.
+        ConfigError: The alias is taken, there is no such format, or no export could keep to the facts.
     """
     if not alias:
         raise ConfigError("a provider needs a name")
+    if problem := profile.problem():
+        raise ConfigError(f"the provider {alias!r} cannot be: {problem}")
     made = _format(dialect)(replace(profile, name=alias))
     with _lock:
         if alias in _known:

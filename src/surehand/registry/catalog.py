@@ -61,9 +61,10 @@ class Entry:
     def __post_init__(self) -> None:
         spec = self.tool.spec
         where = f"tool {spec.id!r}: parameters"
-        parameters = compile_parameters(spec.parameters, where, forbidden=frozenset(spec.injected))
-        # What somebody else wrote is not ours to mend: there such a default is not filled in.
-        if parameters.unfit_defaults and spec.source == "python":
+        # What runs elsewhere fills in its own defaults, as it is now; and what somebody else wrote is not ours to mend.
+        ours = spec.source == "python"
+        parameters = compile_parameters(spec.parameters, where, forbidden=frozenset(spec.injected), fill=ours)
+        if parameters.unfit_defaults and ours:
             raise SpecError(
                 f"{where}: its own schema refuses the default at {parameters.unfit_defaults[0]}; mend either"
             )

@@ -25,6 +25,11 @@ MAX_EXPANDED: Final = 100_000
 MAX_LISTED: Final = 500
 """Schemas that may fail on the way to one list of errors; each costs about 50 microseconds."""
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+_OLDER: Final = frozenset(
+    f"{scheme}://json-schema.org/{draft}/schema" for scheme in ("http", "https") for draft in ("draft-06", "draft-07")
+) | {"https://json-schema.org/draft/2019-09/schema"}
+_CHANGED: Final = frozenset({"additionalItems", "dependencies", "$recursiveRef", "$recursiveAnchor"})
+"""Keywords of older dialects that 2020-12 does not know. A list of `items`, it refuses by itself."""
 
 
 def plain(schema: Mapping[str, Any], where: str) -> Schema:
@@ -62,17 +67,27 @@ def plain(schema: Mapping[str, Any], where: str) -> Schema:
     return copied
 
 
+def is_older(schema: Schema) -> bool:
+    """Whether a schema is of an older dialect by its own word, as generators still write it."""
+    dialect = schema.get("$schema")
+    return isinstance(dialect, str) and dialect.rstrip("#") in _OLDER
+
+
 def check_references(schema: Schema, where: str) -> None:
     """Only references into the document itself, and only one dialect.
 
     Raises:
-        SpecError: A reference leads outside or nowhere, or another dialect is declared.
+        SpecError: A reference leads outside or nowhere, or another dialect is declared than 2020-12 or one before it
+            in which all that the schema says means the same.
     """
+    older = is_older(schema)
     for path, node in walk(schema):
         at = pointer(path)
         dialect = node.get("$schema", DIALECT)
-        if not isinstance(dialect, str) or dialect.rstrip("#") != DIALECT:
+        if not isinstance(dialect, str) or (dialect.rstrip("#") != DIALECT and not (older and not path)):
             raise SpecError(f"{where}: $schema at {at} is {dialect!r:.80}; schemas are 2020-12: convert it")
+        if older and (changed := sorted(_CHANGED & node.keys())):
+            raise SpecError(f"{where}: {changed[0]} at {at} means something else since 2020-12: convert the schema")
         for keyword in ("$dynamicRef", "$recursiveRef"):
             if keyword in node:
                 raise SpecError(f"{where}: {keyword} at {at} is not supported; write $ref")

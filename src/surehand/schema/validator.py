@@ -11,7 +11,7 @@ import jsonschema_rs as rs
 from ..errors import SpecError
 from ..spec.numbers import EXACT
 from ..spec.places import Places
-from .bounds import MAX_DEPTH, check_expansion, check_references, plain
+from .bounds import MAX_DEPTH, check_expansion, check_references, is_older, plain
 from .keywords import Schema, pointer, walk
 from .plan import Coercion, Plan, build_plan
 from .violations import Violation, json_path, too_large, unknown, violations
@@ -131,7 +131,9 @@ def compile_schema(schema: Mapping[str, Any], *, where: str) -> Validator:
     return _compile(plain(schema, where), where)
 
 
-def compile_parameters(schema: Mapping[str, Any], where: str, forbidden: Collection[str] = frozenset()) -> Validator:
+def compile_parameters(
+    schema: Mapping[str, Any], where: str, forbidden: Collection[str] = frozenset(), *, fill: bool = True
+) -> Validator:
     """Like `compile_schema`, for the arguments of a call.
 
     The root must be an object. Unknown top-level arguments are refused, unless the schema itself lets them in by
@@ -142,6 +144,7 @@ def compile_parameters(schema: Mapping[str, Any], where: str, forbidden: Collect
         schema: JSON Schema 2020-12.
         where: As for `compile_schema`.
         forbidden: Top-level names that are unknown arguments whatever the schema says: those that the engine injects.
+        fill: Whether defaults are filled in.
 
     Raises:
         SpecError: As `compile_schema`, or the root is not an object, or it names what is forbidden.
@@ -152,7 +155,7 @@ def compile_parameters(schema: Mapping[str, Any], where: str, forbidden: Collect
     if not closed.keys() & {"additionalProperties", "unevaluatedProperties"}:
         composed = closed.keys() & {"$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"}
         closed["unevaluatedProperties" if composed else "additionalProperties"] = False
-    validator = _compile(closed, where, frozenset(forbidden))
+    validator = _compile(closed, where, frozenset(forbidden), fill=fill)
     for node in Places(closed).at(()):
         for name in forbidden:
             if name in node.get("properties", ()) or name in node.get("required", ()):
@@ -160,8 +163,10 @@ def compile_parameters(schema: Mapping[str, Any], where: str, forbidden: Collect
     return validator
 
 
-def _compile(schema: Schema, where: str, forbidden: frozenset[str] | None = None) -> Validator:
+def _compile(schema: Schema, where: str, forbidden: frozenset[str] | None = None, *, fill: bool = True) -> Validator:
     check_references(schema, where)
+    if is_older(schema):
+        schema = {keyword: value for keyword, value in schema.items() if keyword != "$schema"}
     try:
         rs.meta.validate(schema)
     except (ValueError, rs.ReferencingError) as error:
@@ -177,7 +182,7 @@ def _compile(schema: Schema, where: str, forbidden: frozenset[str] | None = None
         except ValueError as error:
             raise SpecError(f"{where}: the schema does not compile: {_say(error)}") from None
     fitting, unfit = _defaults(schema, pattern_options)
-    plan = build_plan(schema, fitting)
+    plan = build_plan(schema, fitting if fill else frozenset())
     return Validator(schema, judge, listing_depth, plan, unfit_defaults=unfit, forbidden=forbidden)
 
 

@@ -63,6 +63,8 @@ class Keeper:
         self.problem = problem
         self.clock = clock
         self.waits_s = waits_s
+        self.owners: dict[str, str] = {}
+        """Tool name -> the source that it is of; empty for the project's own."""
 
     @property
     def statuses(self) -> list[SourceStatus]:
@@ -165,8 +167,16 @@ class _Line:
     def _registered(self, tool: Tool) -> str:
         """Publishes a version that is not there yet; gives the stage that it has."""
         registry, spec = self._keeper.registry, tool.spec
+        owner = self._keeper.owners.setdefault(spec.name, self._owner_of(spec.name))
+        if owner != self.source.name:
+            whose = f"is a tool of the source {owner!r}" if owner else "is a tool of the project's own"
+            raise RegistryError("duplicate", "register", f"{spec.name!r} {whose}, so it is not taken from another")
         there = registry.catalog.entries.get((spec.name, spec.version))
         return registry.register(tool).spec.stage if there is None else there.tool.spec.stage
+
+    def _owner_of(self, name: str) -> str:
+        """Whose a name is that nobody has published yet, or that was there before all sources."""
+        return "" if any(name == one for one, _ in self._keeper.registry.catalog.entries) else self.source.name
 
     def _down(self, why: str) -> None:
         if self.status.state != "unavailable" or self.status.why != why:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import ConfigError
@@ -30,5 +31,10 @@ def make_source(name: str, settings: SourceSettings, folder: Path) -> tuple[Sour
 
             pinned: Approve = settings.approve or ("pinned" if "://" in settings.document else "always")
             return OpenAPISource(name, settings, folder), pinned
-        case _:
-            raise ConfigError(f"sources.{name}: there is no kind {settings.kind!r} yet")
+        case "mcp":
+            if find_spec("mcp") is None:
+                raise ConfigError(f"sources.{name}: install surehand[mcp], which speaks to MCP servers")
+            from .mcp import McpSource, check_settings
+
+            check_settings(name, settings)
+            return McpSource(name, settings, folder), settings.approve or "pinned"

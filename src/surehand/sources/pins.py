@@ -27,7 +27,7 @@ class Pins(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def definition_hash(spec: ToolSpec) -> str:
-    """Of what people approve: name, texts, schemas, effects and where it runs."""
+    """Of what people approve: name, texts, schemas, effects, hints and where it runs."""
     return content_hash(
         [
             spec.name,
@@ -39,6 +39,7 @@ def definition_hash(spec: ToolSpec) -> str:
             spec.risk,
             spec.target,
             spec.source,
+            spec.tags,
         ]
     )
 

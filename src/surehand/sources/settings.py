@@ -19,7 +19,8 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
     kind: Kind
     approve: Literal["", "pinned", "always"] = ""
-    """Whether its definitions have to be pinned before anybody sees them. By default those from another machine."""
+    """Whether its definitions have to be pinned before anybody sees them. By default those from another machine, and
+    those of an MCP server wherever it runs: a program may be another one after its next update."""
     document: str = ""
     """`openapi`: the file or URL of the description."""
     url: str = ""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import ConfigError
-from ..model import ModelFailure
 from .sdk import SdkModel, missing
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ class GeminiModel(SdkModel):
     dialect = "gemini"
     package = "google-genai"
     resource = "models"
+    opens_late = True
     reserved = SdkModel.reserved | {
         *("contents", "system_instruction", "systemInstruction", "tool_config", "toolConfig", "http_options"),
         *("httpOptions", "automatic_function_calling", "automaticFunctionCalling", "should_return_http_response"),
@@ -69,20 +69,6 @@ class GeminiModel(SdkModel):
             return await self._call(method, **given)
         except json.JSONDecodeError:
             problem = self._no_object("")
-        raise problem
-
-    async def _events(self, opened: Any) -> AsyncGenerator[dict[str, Any]]:
-        """The SDK asks when the first piece is wanted: only with that one has an answer begun."""
-        began = False
-        try:
-            async for piece in opened:
-                began = True
-                yield self._object(piece)
-            return
-        except ModelFailure as error:
-            problem = error
-        except Exception as error:
-            problem = self._failure(error, began=began)
         raise problem
 
     def _object(self, answer: Any) -> dict[str, Any]:

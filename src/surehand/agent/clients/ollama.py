@@ -64,6 +64,9 @@ class OllamaModel(SdkModel):
         key = client._client.headers.get("authorization", "").removeprefix("Bearer ")
         return [key] if key else []
 
+    def _base_url(self) -> str:
+        return str(self._client._client.base_url)
+
     def _answered(self, error: Exception) -> tuple[int, dict[str, Any]]:
         said: Any = getattr(error, "error", None)  # a text; an object by servers that say it as OpenAI does
         return getattr(error, "status_code", None) or 0, inner({"message": said} if isinstance(said, str) else said)

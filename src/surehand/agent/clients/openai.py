@@ -65,13 +65,20 @@ def default_client(profile: Profile) -> AsyncOpenAI:
         import openai
     except ImportError as error:
         raise missing("openai") from error
-    given: dict[str, Any] = {"base_url": profile.base_url} if profile.base_url else {}
-    if profile.key_env:
-        given["api_key"] = os.environ.get(profile.key_env)
-    elif profile.base_url:
-        given["api_key"] = "none"  # a server of one's own asks for none, and the SDK insists
-    try:
-        return openai.AsyncOpenAI(**given)
-    except openai.OpenAIError:
-        variable = profile.key_env or "OPENAI_API_KEY"
-        raise ConfigError(f"openai: there is no key; set {variable} or give a client") from None
+    key = os.environ.get(profile.key_env) if profile.key_env else None
+    if profile.key_env and not key:  # the SDK would send OpenAI's own instead
+        raise _no_key(profile.key_env)
+    if not profile.base_url and not profile.key_env:
+        try:
+            return openai.AsyncOpenAI()
+        except openai.OpenAIError:
+            raise _no_key("OPENAI_API_KEY") from None
+    given: dict[str, Any] = {"api_key": key or "none"}  # a server of one's own asks for none, and the SDK insists
+    if profile.base_url:  # not OpenAI's, whose account the SDK would tell it from the environment
+        account = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
+        given |= {"base_url": profile.base_url, "default_headers": account}
+    return openai.AsyncOpenAI(**given)
+
+
+def _no_key(variable: str) -> ConfigError:
+    return ConfigError(f"openai: there is no key; set {variable} or give a client")

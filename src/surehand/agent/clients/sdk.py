@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Any, Self, cast
+from urllib.parse import urlsplit
 
 from ...errors import ConfigError
 from ...redact import Redactor, clean_text
@@ -30,6 +31,7 @@ _LASTING = _SPENT | {
 """What asking again will not change, where a stream says it and no status does."""
 _UNREACHED = frozenset({"APIConnectionError", "ConnectionError", "HTTPClientError", "RetryableError", "TransportError"})
 """Classes of the SDKs and of their HTTP library for connections that failed or took too long."""
+_END = object()
 
 
 def passes_with_time(status: int) -> bool:
@@ -111,13 +113,13 @@ class SdkModel:
         opened = await self._sent(self._create(request, stream=True))
         if not hasattr(opened, "__iter__" if self._blocks else "__aiter__") or isinstance(opened, str):
             raise self._no_object(opened)
-        pieces: Any = iterated(opened) if self._blocks else opened
+        blocking = _Blocking(opened) if self._blocks else None
         try:
-            async with aclosing(self._events(pieces)) as events:
+            async with aclosing(self._events(blocking or opened)) as events:
                 async for event in events:
                     yield event
         finally:
-            await self._end(opened)
+            await (blocking.aclose() if blocking else self._end(opened))
 
     def _default_client(self) -> Any:
         raise NotImplementedError
@@ -145,13 +147,22 @@ class SdkModel:
         keys = (getattr(client, one, None) for one in ("api_key", "auth_token"))
         return [key for key in keys if isinstance(key, str)]
 
+    def _base_url(self) -> str:
+        """Where the client sends its requests; empty if it does not say."""
+        return str(getattr(self._client, "base_url", ""))
+
+    def _at(self) -> str:
+        """Which server, without what an address may hold of names and keys."""
+        parts = urlsplit(self._base_url())
+        return f" at {parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
+
     async def _close(self, client: Any) -> None:
         await client.close()
 
     async def _end(self, opened: Any) -> None:
-        """Ends a stream, and with it the request."""
+        """Ends a stream that does not block, and with it the request."""
         closing = getattr(opened, "close", None) or getattr(opened, "aclose", None)
-        ended = await self._call(closing) if closing is not None else None
+        ended = closing() if closing is not None else None
         if inspect.isawaitable(ended):
             await ended
 
@@ -221,7 +232,8 @@ class SdkModel:
             cause = error.__cause__ or error
             retryable = began or not _UNREACHED.isdisjoint(kind.__name__ for kind in type(error).__mro__)
             what = "broke off" if began else "cannot be reached" if retryable else "cannot be asked"
-            what = f"{what} ({type(cause).__name__})"
+            at = "" if began else self._at()
+            what = f"{what}{at} ({type(cause).__name__})"
         told = f"{self.package} {what} {word}".strip() + (f": {detail}" if detail else "")
         return ModelFailure(self._safe(told), retryable=retryable)
 
@@ -230,12 +242,35 @@ class SdkModel:
         return text if len(text) <= _DETAIL_CHARS else f"{text[:_DETAIL_CHARS]}..."
 
 
-async def iterated(pieces: Iterable[Any]) -> AsyncGenerator[Any]:
+class _Blocking:
     """The pieces of a stream that blocks, each fetched in a thread."""
-    iterator = iter(pieces)
-    end = object()
-    while (piece := await asyncio.to_thread(next, iterator, end)) is not end:
-        yield piece
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self._pieces: Iterator[Any] = iter(opened)
+        self._left = False
+
+    async def __aiter__(self) -> AsyncGenerator[Any]:
+        while (piece := await asyncio.to_thread(self._next)) is not _END:
+            yield piece
+
+    async def aclose(self) -> None:
+        """Ends the stream, and with it the request: at once if it can be, else when its next piece is there."""
+        self._left = True
+        await asyncio.to_thread(self._close)
+
+    def _next(self) -> Any:
+        piece = next(self._pieces, _END)
+        if self._left:
+            self._close()
+        return piece
+
+    def _close(self) -> None:
+        """A generator cannot be closed while another thread waits in it: that thread does it when it comes back."""
+        closing = getattr(self._opened, "close", None)
+        if closing is not None:
+            with suppress(ValueError):
+                closing()
 
 
 def missing(package: str, extra: str = "") -> ConfigError:

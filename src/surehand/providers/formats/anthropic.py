@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Final
 
 from ...call import ToolCall
@@ -13,11 +12,12 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..stops import settle
 from .anthropic_fold import MessagesFold
+from .blocks import append
 from .format import Format
 
 _THINKING: Final = ("thinking", "redacted_thinking")
@@ -47,11 +47,11 @@ class Anthropic(Format):
             if isinstance(entry, SystemMessage):
                 system.append(entry.content)
             elif isinstance(entry, UserMessage):
-                _append(written, "user", [{"type": "text", "text": entry.content}])
+                append(written, "user", [{"type": "text", "text": entry.content}])
             else:
                 has_calls = has_calls or bool(entry.calls)
-                _append(written, "assistant", _assistant(entry, self.profile.name))
-                _append(written, "user", [_result(call) for call in entry.calls])
+                append(written, "assistant", _assistant(entry, self.profile.name))
+                append(written, "user", [_result(call) for call in entry.calls])
         request: dict[str, Any] = {"messages": written}
         if system:
             request["system"] = "\n\n".join(system)
@@ -127,7 +127,7 @@ def _turn(message: Mapping[str, Any], texts: Mapping[int, str], export: Export, 
 
 def _cleaned(block: Mapping[str, Any]) -> dict[str, Any]:
     """A block without fields that say nothing: not every one of them may be null when it comes back."""
-    return {key: value for key, value in deepcopy(dict(block)).items() if value is not None}
+    return {key: value for key, value in copied(dict(block)).items() if value is not None}
 
 
 def _call(block: Mapping[str, Any], text: str | None, export: Export) -> ToolCall:
@@ -142,16 +142,6 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 # -- request ---------------------------------------------------------------------------------------
-
-
-def _append(messages: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
-    """Adds to the last message of the same role, so that roles alternate; adds no empty message."""
-    if not content:
-        return
-    if messages and messages[-1]["role"] == role:
-        messages[-1]["content"].extend(content)
-    else:
-        messages.append({"role": role, "content": content})
 
 
 def _assistant(exchange: Exchange, provider: str) -> list[dict[str, Any]]:

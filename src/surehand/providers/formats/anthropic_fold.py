@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
 from ..export import Export
-from ..json_value import object_of, text_of
+from ..json_value import copied, list_of, object_of, place_of, text_of
 from ..message import Delta, ModelTurn, ReasoningDelta, TextDelta
 from .blocks import Blocks, Finish
 
@@ -47,8 +46,8 @@ class MessagesFold:
         return self._finish(message, texts, self._export, broken=not self._ended)
 
     def _start(self, event: Mapping[str, Any]) -> list[Delta]:
-        index = event.get("index")
-        block = self._blocks.begin(index, deepcopy(object_of(event.get("content_block"))))
+        index = place_of(event.get("index"))
+        block = self._blocks.begin(index, copied(object_of(event.get("content_block"))))
         if block.get("type") == "text" and block.get("text"):
             return [TextDelta(text=text_of(block["text"]))]
         if block.get("type") != "tool_use":
@@ -56,7 +55,7 @@ class MessagesFold:
         return self._blocks.begin_call(index, text_of(block.get("id")), text_of(block.get("name")))
 
     def _add(self, event: Mapping[str, Any]) -> list[Delta]:
-        index = event.get("index")
+        index = place_of(event.get("index"))
         block, delta = self._blocks.at(index), object_of(event.get("delta"))
         if block is None:
             return []
@@ -74,7 +73,7 @@ class MessagesFold:
             case "signature_delta":
                 block["signature"] = text_of(delta.get("signature"))
             case "citations_delta":
-                block["citations"] = [*(block.get("citations") or []), delta.get("citation")]
+                block["citations"] = [*list_of(block.get("citations")), delta.get("citation")]
             case _:
                 pass
         return []

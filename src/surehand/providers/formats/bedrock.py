@@ -11,11 +11,12 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..stops import settle
 from .bedrock_fold import ConverseFold
+from .blocks import append
 from .format import Format
 
 _FREE: Final = frozenset({"input", "json"})
@@ -52,11 +53,11 @@ class Bedrock(Format):
             if isinstance(entry, SystemMessage):
                 system.append({"text": entry.content})
             elif isinstance(entry, UserMessage):
-                _append(written, "user", [{"text": entry.content}])
+                append(written, "user", [{"text": entry.content}])
             else:
                 has_calls = has_calls or bool(entry.calls)
-                _append(written, "assistant", _assistant(entry, self.profile.name))
-                _append(written, "user", [_result(call) for call in entry.calls])
+                append(written, "assistant", _assistant(entry, self.profile.name))
+                append(written, "user", [_result(call) for call in entry.calls])
         if written and written[0]["role"] == "assistant":
             written.insert(0, {"role": "user", "content": [{"text": _GOES_ON}]})
         request: dict[str, Any] = {"messages": written}
@@ -107,7 +108,7 @@ def _turn(response: Mapping[str, Any], texts: Mapping[int, str], export: Export,
         broken: Whether the stream broke off.
     """
     message = object_of(object_of(response.get("output")).get("message"))
-    content: list[dict[str, Any]] = as_json(list_of_objects(message.get("content")))
+    content: list[dict[str, Any]] = as_json(copied(list_of_objects(message.get("content"))))
     uses = [(place, use) for place, use in enumerate(map(_use_of, content)) if use is not None]
     calls = tuple(
         read_call(use.get("toolUseId"), use.get("name"), texts.get(place, use.get("input")), export)
@@ -153,16 +154,6 @@ def _usage(usage: Mapping[str, Any]) -> Usage:
 
 
 # -- request ---------------------------------------------------------------------------------------
-
-
-def _append(messages: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
-    """Adds to the last message of the same role, so that roles alternate; adds no empty message."""
-    if not content:
-        return
-    if messages and messages[-1]["role"] == role:
-        messages[-1]["content"].extend(content)
-    else:
-        messages.append({"role": role, "content": content})
 
 
 def _assistant(exchange: Exchange, provider: str) -> list[dict[str, Any]]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, Final
 
 from ..blobs import as_json, marked
 from ..export import Export
-from ..json_value import list_of_objects, object_of, text_of
+from ..json_value import copied, list_of_objects, object_of, place_of, text_of
 from ..message import Delta, ModelTurn, ReasoningDelta, TextDelta
 from .blocks import Blocks, Finish
 
@@ -33,9 +32,9 @@ class ConverseFold:
             given = object_of(value)
             match kind:
                 case "contentBlockStart":
-                    deltas += self._start(given.get("contentBlockIndex"), object_of(given.get("start")))
+                    deltas += self._start(place_of(given.get("contentBlockIndex")), object_of(given.get("start")))
                 case "contentBlockDelta":
-                    deltas += self._add(given.get("contentBlockIndex"), object_of(given.get("delta")))
+                    deltas += self._add(place_of(given.get("contentBlockIndex")), object_of(given.get("delta")))
                 case "messageStop":
                     self._response["stopReason"] = text_of(given.get("stopReason"))
                     self._ended = bool(self._response["stopReason"])
@@ -62,7 +61,7 @@ class ConverseFold:
             return (
                 self._blocks.begin_call(index, text_of(use.get("toolUseId")), text_of(use.get("name"))) if own else []
             )
-        known = {key: deepcopy(start[key]) for key in ("toolResult", "image") if isinstance(start.get(key), dict)}
+        known = {key: copied(start[key]) for key in ("toolResult", "image") if isinstance(start.get(key), dict)}
         self._blocks.begin(index, known)
         return []
 
@@ -79,7 +78,7 @@ class ConverseFold:
                 case "reasoningContent":
                     return _add_reasoning(block, object_of(value))
                 case "citation":
-                    _cited(block)["citations"].append(deepcopy(value))
+                    _cited(block)["citations"].append(copied(value))
                 case "toolResult":
                     _add_result(block, list_of_objects(value))
                 case "image":
@@ -126,12 +125,13 @@ def _add_reasoning(block: dict[str, Any], piece: Mapping[str, Any]) -> list[Delt
 
 def _add_result(block: dict[str, Any], pieces: list[dict[str, Any]]) -> None:
     """What a tool of the provider's own gave."""
-    content: list[dict[str, Any]] = block.setdefault("toolResult", {}).setdefault("content", [])
+    result: dict[str, Any] = block.setdefault("toolResult", {})
+    content = result["content"] = list_of_objects(result.get("content"))
     for piece in pieces:
         if content and "text" in content[-1] and "text" in piece:
-            content[-1]["text"] += text_of(piece["text"])
+            content[-1]["text"] = text_of(content[-1]["text"]) + text_of(piece["text"])
         else:
-            content.append(deepcopy(piece))
+            content.append(copied(piece))
 
 
 def _add_image(block: dict[str, Any], piece: Mapping[str, Any]) -> None:
@@ -142,4 +142,4 @@ def _add_image(block: dict[str, Any], piece: Mapping[str, Any]) -> None:
         before = marked(object_of(image.get("source")).get("bytes"))
         image["source"] = {"bytes": as_json(before + marked(source["bytes"]))}
     else:
-        image |= deepcopy(dict(piece))
+        image |= copied(dict(piece))

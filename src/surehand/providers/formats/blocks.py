@@ -72,3 +72,13 @@ class Blocks:
             if not isinstance(parse_arguments(text), dict):
                 texts[place] = text
         return texts
+
+
+def append(messages: list[dict[str, Any]], role: str, content: list[dict[str, Any]]) -> None:
+    """Adds to the last message of the same role, so that roles alternate; adds no empty message."""
+    if not content:
+        return
+    if messages and messages[-1]["role"] == role:
+        messages[-1]["content"].extend(content)
+    else:
+        messages.append({"role": role, "content": content})

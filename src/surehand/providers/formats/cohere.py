@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
+from math import isfinite
 from typing import Any, Final
 
 from ..calls import read_call
@@ -11,7 +11,7 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of
+from ..json_value import copied, list_of_objects, object_of, text_of
 from ..message import Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..stops import settle
@@ -93,7 +93,7 @@ def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) 
 
 def _cleaned(message: Any) -> dict[str, Any]:
     """The message without what says nothing: null, and the empty lists and texts of a message without them."""
-    given = deepcopy(object_of(message))
+    given = copied(object_of(message))
     return {**{key: value for key, value in given.items() if value not in (None, [], "")}, "role": "assistant"}
 
 
@@ -101,7 +101,8 @@ def _usage(usage: Any) -> Usage:
     """(S) UsageTokens: numbers that may be fractions."""
     tokens = object_of(object_of(usage).get("tokens"))
     counts = {key: tokens.get(key) for key in ("input_tokens", "output_tokens")}
-    return Usage(**{key: int(count) for key, count in counts.items() if isinstance(count, int | float)})
+    known = {key: count for key, count in counts.items() if isinstance(count, int | float) and isfinite(count)}
+    return Usage(**{key: int(count) for key, count in known.items()})
 
 
 # -- request ---------------------------------------------------------------------------------------

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, Final, Protocol
 
 from ..export import Export
-from ..json_value import object_of, text_of
+from ..json_value import copied, object_of, place_of, text_of
 from ..message import ArgumentsDelta, CallDelta, Delta, ModelTurn, ReasoningDelta, TextDelta
 from ..offering.names import resolve
 
@@ -43,10 +42,10 @@ class EventsFold:
         """Takes one event."""
         delta = object_of(event.get("delta"))
         message = object_of(delta.get("message"))
-        index = event.get("index")
+        index = place_of(event.get("index"))
         match event.get("type"):
             case "message-start":
-                self._message = deepcopy(message)
+                self._message = copied(message)
             case "content-start":
                 item = self._items[index] = {}
                 self._content.append(item)
@@ -64,7 +63,7 @@ class EventsFold:
             case "tool-call-delta" if index in self._positions:
                 return self._add(self._positions[index], object_of(message.get("tool_calls")))
             case "citation-start":
-                self._citations.append(deepcopy(message.get("citations")))
+                self._citations.append(copied(message.get("citations")))
             case "message-end":
                 failed = {"finish_reason": "ERROR"} if delta.get("error") else {}
                 self._end = {**delta, **failed}
@@ -84,7 +83,7 @@ class EventsFold:
         deltas: list[Delta] = []
         for key, value in piece.items():
             if key not in _TEXTS or not isinstance(value, str):
-                item[key] = deepcopy(value)
+                item[key] = copied(value)
                 continue
             item[key] = text_of(item.get(key)) + value
             if value:
@@ -92,7 +91,7 @@ class EventsFold:
         return deltas
 
     def _start(self, index: Any, written: Mapping[str, Any]) -> list[Delta]:
-        call = deepcopy(dict(written))
+        call = copied(dict(written))
         position = self._positions[index] = len(self._calls)
         self._calls.append(call)
         function = object_of(call.get("function"))

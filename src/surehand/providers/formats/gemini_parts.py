@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from itertools import pairwise
 from typing import Any, Final, cast
 
-from ..json_value import list_of_objects, object_of, text_of
+from ..json_value import copied, list_of_objects, object_of, text_of
 
 _STEP: Final = re.compile(r"""\.([^.\[\]]+)|\[(\d+)\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]""")
+_DIGITS: Final = 9
+"""Of an index: Python reads no number of thousands of them."""
 _VALUES: Final = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
@@ -22,18 +23,15 @@ class Parts:
         self.parts: list[dict[str, Any]] = []
         self.open: dict[str, Any] | None = None
         """The call of which more arrives."""
-
-    @property
-    def calls(self) -> list[dict[str, Any]]:
+        self.calls: list[dict[str, Any]] = []
         """The calls among them."""
-        return [object_of(part["functionCall"]) for part in self.parts if "functionCall" in part]
 
     def add(self, parts: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Takes parts; gives what is new of them: text, and calls that are complete."""
         return [found for part in parts if (found := self._take(part)) is not None]
 
     def _take(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        part = {key: deepcopy(value) for key, value in given.items() if value is not None}
+        part = {key: copied(value) for key, value in given.items() if value is not None}
         if "functionCall" in part:
             return self._call(part)
         if not part.get("text") and part.keys() <= {"text", "thought"}:
@@ -57,6 +55,7 @@ class Parts:
         else:
             whole, call = {**part, "functionCall": piece}, piece
             self.parts.append(whole)
+            self.calls.append(call)
         for one in pieces:
             arguments = call.setdefault("args", {})
             if not isinstance(arguments, dict) or not _put(cast("dict[str, Any]", arguments), one):
@@ -72,9 +71,12 @@ def _is_plain(part: Mapping[str, Any]) -> bool:
 
 def _put(arguments: dict[str, Any], piece: Mapping[str, Any]) -> bool:
     """Puts a piece of arguments where its path says. Text that continues grows. False if it has no place."""
+    found = _STEP.findall(text_of(piece.get("jsonPath")))
+    if any(len(index) > _DIGITS for _, index, _, _ in found):
+        return False
     steps: list[int | str] = [
         int(index) if index else re.sub(r"\\(.)", r"\1", name or single or double)
-        for name, index, single, double in _STEP.findall(text_of(piece.get("jsonPath")))
+        for name, index, single, double in found
     ]
     key = next((one for one in _VALUES if one in piece), None)
     if not steps or key is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import Any
 
 from ..calls import read_call
@@ -16,7 +15,7 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
 from ..message import Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..stops import settle
@@ -87,7 +86,7 @@ def _turn(message: Any, end: Mapping[str, Any], export: Export, *, broken: bool)
 
 def _cleaned(message: Any) -> dict[str, Any]:
     """The message without what says nothing."""
-    given = deepcopy(object_of(message))
+    given = copied(object_of(message))
     raw = {key: value for key, value in given.items() if value is not None and value != []}
     return {**raw, "role": "assistant", "content": text_of(raw.get("content"))}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import Any
 
 from ..calls import read_call
@@ -15,7 +14,7 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..profile import Profile
@@ -118,7 +117,7 @@ def _turn(message: Any, word: str, usage: Any, export: Export, *, broken: bool) 
 
 def _cleaned(message: Any) -> dict[str, Any]:
     """The message without what says nothing: (E) the API takes neither `"tool_calls": null` nor an empty list back."""
-    given = deepcopy(object_of(message))
+    given = copied(object_of(message))
     raw = {key: value for key, value in given.items() if value is not None}
     raw = {**raw, "role": "assistant", "content": raw.get("content")}
     calls = list_of_objects(raw.pop("tool_calls", None))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any, Final
 
-from ..json_value import list_of_objects, text_of
+from ..json_value import copied, list_of_objects, text_of
 
 _TEXT: Final = frozenset({"type", "text"})
 
@@ -30,7 +29,7 @@ def joined(before: Any, piece: Any) -> list[dict[str, Any]]:
         if part.get("type") != last.get("type"):
             parts.append(part)
         elif part.keys() == last.keys() == _TEXT:
-            last["text"] += part["text"]
+            last["text"] = text_of(last["text"]) + text_of(part["text"])
         elif part.get("type") == "thinking" and not (last.get("closed") or last.get("signature")):
             last |= {**part, "thinking": joined(last.get("thinking"), part.get("thinking"))}
         else:
@@ -41,4 +40,4 @@ def joined(before: Any, piece: Any) -> list[dict[str, Any]]:
 def _parts(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return deepcopy(list_of_objects(content))
+    return copied(list_of_objects(content))

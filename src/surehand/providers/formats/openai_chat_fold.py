@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any, Protocol, cast
 
 from ..arguments import as_object, is_blank
 from ..export import Export
-from ..json_value import list_of_objects, object_of, text_of
+from ..json_value import copied, list_of_objects, object_of, text_of
 from ..message import ArgumentsDelta, CallDelta, Delta, ModelTurn, ReasoningDelta, TextDelta
 from ..offering.names import resolve
 from .openai_chat_content import joined, spoken, thought
@@ -165,8 +164,8 @@ def merge(into: dict[str, Any], piece: Mapping[str, Any]) -> None:
         elif isinstance(before, str) and isinstance(value, str) and key not in ("role", "type", "id"):
             into[key] = before + value
         elif isinstance(before, list) and isinstance(value, list):
-            into[key] = [*cast("list[Any]", before), *deepcopy(cast("list[Any]", value))]
+            into[key] = [*cast("list[Any]", before), *copied(cast("list[Any]", value))]
         elif isinstance(before, dict) and isinstance(value, dict):
             merge(cast("dict[str, Any]", before), cast("dict[str, Any]", value))
         else:
-            into[key] = deepcopy(value)
+            into[key] = copied(value)

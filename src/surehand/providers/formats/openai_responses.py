@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, Final
 
 from ..arguments import as_text
@@ -17,7 +16,7 @@ from ..choice import AUTO, Choice, check
 from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
-from ..json_value import list_of_objects, object_of, text_of, whole_number
+from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
 from ..message import Media, Message, ModelTurn, SystemMessage, Usage, UserMessage
 from ..offering.offer import Offer
 from ..stops import settle
@@ -123,8 +122,8 @@ def _cleaned(item: Mapping[str, Any]) -> dict[str, Any]:
     kind = item.get("type")
     cleaned = {
         key: value
-        for key, value in deepcopy(dict(item)).items()
-        if value is not None and not (key == "status" and kind in _OUTPUT_ONLY)
+        for key, value in copied(dict(item)).items()
+        if value is not None and not (key == "status" and text_of(kind) in _OUTPUT_ONLY)
     }
     if cleaned.get("status") == "in_progress":
         cleaned["status"] = "incomplete"
@@ -171,7 +170,7 @@ def _spoken(exchange: Exchange, provider: str, ids: set[str]) -> list[dict[str, 
         return [*spoken, *(_call({"arguments": as_text(call.arguments)}, call) for call in exchange.calls)]
     calls = iter(exchange.calls)
     sent = [_call(item, next(calls)) if item.get("type") == "function_call" else dict(item) for item in items]
-    own = [text_of(item.get("id")) for item in items if item.get("id")]
+    own = [item_id for item in items if (item_id := text_of(item.get("id")))]
     is_new = len(own) == len(ids.union(own)) - len(ids)
     ids.update(own)
     kept = [item for item in sent if _can_be_sent(item) and (is_new or not _is_reasoning(item))]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from typing import Any, Final, Protocol
 
 from ..export import Export
-from ..json_value import list_of_objects, object_of, text_of
+from ..json_value import copied, list_of_objects, object_of, text_of
 from ..message import ArgumentsDelta, CallDelta, Delta, ModelTurn, ReasoningDelta, TextDelta
 from ..offering.names import resolve
 
@@ -88,7 +87,7 @@ class _Item:
     """An item as far as it has come."""
 
     def __init__(self, event: Mapping[str, Any]) -> None:
-        self.written = deepcopy(object_of(event.get("item")))
+        self.written = copied(object_of(event.get("item")))
         self.place = event.get("output_index")
         self.is_done = event.get("type") == "response.output_item.done"
         self.position = 0
@@ -111,7 +110,7 @@ class _Item:
         """Takes what an event brings: a piece, a whole text, a part, or the whole item."""
         what, _, how = kind.rpartition(".")
         if kind == "response.output_item.done":
-            self.written, self.is_done = deepcopy(object_of(event.get("item"))), True
+            self.written, self.is_done = copied(object_of(event.get("item"))), True
         elif what == "response.function_call_arguments":
             _put(self.written, "arguments", how, event)
         elif what in _PARTS:
@@ -119,10 +118,10 @@ class _Item:
             _put(self._part(parts, event.get(index), part_type), text, how, event)
         elif kind == "response.content_part.added":
             part = object_of(event.get("part"))
-            self._part("content", event.get("content_index"), text_of(part.get("type"))).update(deepcopy(part))
+            self._part("content", event.get("content_index"), text_of(part.get("type"))).update(copied(part))
 
     def _part(self, parts: str, index: Any, part_type: str) -> dict[str, Any]:
-        listed: list[dict[str, Any]] = self.written.get(parts) or []
+        listed = list_of_objects(self.written.get(parts))
         self.written[parts] = listed
         place = index if isinstance(index, int) and index >= 0 else 0
         if place >= len(listed):

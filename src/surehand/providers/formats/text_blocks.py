@@ -105,7 +105,9 @@ class Scanner:
     def _within(self, line: str) -> Iterator[Piece]:
         """Takes a line of a block, the first one included. One that opens and closes it in one is wrong, but whole."""
         first = self._block is None
-        self._block = [line] if self._block is None else [*self._block, line]
+        if self._block is None:
+            self._block = []
+        self._block.append(line)
         if line.rstrip().endswith(FENCE) if first else line.rstrip() == FENCE:
             yield Block(tuple(self._block), closed=True)
             self._block, self._after_block = None, True

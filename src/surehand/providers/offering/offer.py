@@ -12,7 +12,7 @@ from ...errors import ConfigError, SpecError
 from ...schema.bounds import plain
 from ...schema.keywords import spelled_out
 from ...spec import ToolSpec
-from ...view import ToolView
+from ...view import ToolView, ViewEntry
 from ..export import Export
 from ..profile import Profile
 from .names import wire_names
@@ -51,19 +51,20 @@ class Exporter:
         self._render = render
         self._wrap = wrap
         self._lock = threading.Lock()
-        self._kept: dict[tuple[str, bool], Export] = {}
+        self._kept: dict[tuple[str, bool], tuple[tuple[ViewEntry, ...], Export]] = {}
 
     def export(self, view: ToolView, *, strict: bool) -> Export:
         """The export of a view; the same object as long as it is kept, so it is not to be changed."""
         key = (view.digest, strict)
         with self._lock:
-            found = self._kept.get(key)
-        if found is None:
-            found = self._built(view, strict)
-            with self._lock:
-                if len(self._kept) >= _CACHED:
-                    del self._kept[next(iter(self._kept))]
-                self._kept[key] = found
+            kept = self._kept.get(key)
+        if kept is not None and _same(kept[0], view.tools):
+            return kept[1]
+        found = self._built(view, strict)
+        with self._lock:
+            if len(self._kept) >= _CACHED:
+                del self._kept[next(iter(self._kept))]
+            self._kept[key] = (view.tools, found)
         return found
 
     def _built(self, view: ToolView, strict: bool) -> Export:
@@ -73,6 +74,11 @@ class Exporter:
         if self._profile.strict_by_tool or not work.reasons:
             return found
         return _Export(self._profile, view, strict, ruled_out=work.reasons).build(self._render, self._wrap)
+
+
+def _same(one: tuple[ViewEntry, ...], other: tuple[ViewEntry, ...]) -> bool:
+    """Whether the very same contracts are in both: a digest does not tell in which order a schema names properties."""
+    return one is other or all(a.spec is b.spec for a, b in zip(one, other, strict=True))
 
 
 class _Export:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from typing import Any, cast
+from typing import Any, Final, cast
+from urllib.parse import quote, unquote
 
 import msgspec
 
@@ -14,7 +15,10 @@ from ...schema.nulls import accepts_null
 from ...spec.places import follow
 from .names import wire_names
 
-_DEPTH = 8
+_DEPTH: Final = 64
+_ALTERNATIVE: Final = 8
+"""Levels that an alternative counts for: each is looked at twice, so many nested ones would take for ever."""
+_CONDITIONS: Final = ("if", "then", "else")
 
 
 class Restoration(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,19 +45,23 @@ class Restoration(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(value, dict):
             return self._members(cast("dict[str, Any]", value), list(self._applying(schemas, value)))
         if isinstance(value, list):
-            inner = [node["items"] for node in self._applying(schemas, value) if "items" in node]
-            items = cast("list[Any]", value)
-            return [self._value(item, inner) for item in items] if inner else items
+            items, nodes = cast("list[Any]", value), list(self._applying(schemas, value))
+            return [
+                self._value(item, [one for node in nodes for one in _of_item(node, index)])
+                for index, item in enumerate(items)
+            ]
         return value
 
     def _members(self, value: dict[str, Any], nodes: list[Schema]) -> dict[str, Any]:
         required = {name for node in nodes for name in node.get("required", [])}
         restored: dict[str, Any] = {}
         for written, item in value.items():
-            name = self._real(written, nodes)
-            inner = [node["properties"][name] for node in nodes if name in node.get("properties", {})]
-            if item is None and name not in required and self._stands_for_nothing(inner):
+            real = self._real(written, nodes)
+            name = written if real in value else real  # with both there, neither may take the other's place
+            named = [node["properties"][name] for node in nodes if name in node.get("properties", {})]
+            if item is None and name not in required and self._stands_for_nothing(named):
                 continue
+            inner = [one for node in nodes for one in _of_member(node, name)]
             restored[name] = self._value(item, inner)
         return restored
 
@@ -63,32 +71,48 @@ class Restoration(msgspec.Struct, frozen=True, kw_only=True):
 
     def _real(self, written: str, nodes: list[Schema]) -> str:
         name = self.names.get(written, written)
-        return name if any(name in node.get("properties", {}) for node in nodes) else written
+        return name if any(_names(node, name) for node in nodes) else written
 
     def _applying(self, schemas: list[Any], value: Any, levels: int = _DEPTH) -> Iterator[Schema]:
-        """All schemas that hold for one value: behind references, in `allOf`, and the alternative that it fits."""
-        for schema in schemas if levels else []:
+        """All schemas that hold for one value, or may: behind references, in combinators and conditions.
+
+        Of alternatives it is the one that the value fits.
+        """
+        for schema in schemas if levels > 0 else []:
             if not isinstance(schema, dict):
                 continue
             here = cast("Schema", schema)
             yield here
             inner = [follow(self.parameters, here["$ref"])] if isinstance(here.get("$ref"), str) else []
             inner += cast("list[Any]", here.get("allOf", []))
-            for keyword in ("anyOf", "oneOf"):
-                fitting = [one for one in here.get(keyword, []) if self._fits(one, value, levels)]
-                inner += fitting[:1]
+            inner += [here[keyword] for keyword in _CONDITIONS if keyword in here]
+            inner += cast("dict[str, Any]", here.get("dependentSchemas", {})).values()
             yield from self._applying(inner, value, levels - 1)
+            below = levels - _ALTERNATIVE
+            for keyword in ("anyOf", "oneOf"):
+                fitting = (one for one in here.get(keyword, []) if self._fits(one, value, below))
+                yield from self._applying([next(fitting, None)], value, below)
 
     def _fits(self, schema: Any, value: Any, levels: int) -> bool:
-        """Whether a value looks like one of a schema: its type, its fixed values, and just its properties."""
+        """Whether a value looks like one of a schema: its type, fixed values, items, and just its properties."""
         wanted = "object" if isinstance(value, dict) else "array"
-        for node in self._applying([schema], value, levels - 1):
+        for node in self._applying([schema], value, levels):
             kinds: Any = node.get("type", wanted)
             if wanted not in (kinds if isinstance(kinds, list) else [kinds]):
                 return False
             if wanted == "object" and not self._looks_like(node, cast("dict[str, Any]", value)):
                 return False
+            if wanted == "array" and not self._holds(node, cast("list[Any]", value), levels - _ALTERNATIVE):
+                return False
         return True
+
+    def _holds(self, node: Schema, items: list[Any], levels: int) -> bool:
+        return all(
+            self._fits(one, item, levels)
+            for index, item in enumerate(items)
+            if isinstance(item, dict | list)
+            for one in _of_item(node, index)
+        )
 
     def _looks_like(self, node: Schema, value: dict[str, Any]) -> bool:
         properties = cast("Mapping[str, Any]", node.get("properties", {}))
@@ -101,6 +125,31 @@ class Restoration(msgspec.Struct, frozen=True, kw_only=True):
             if names.get(name) is not None and names[name] not in _fixed(sub, names[name]):
                 return False
         return True
+
+
+def _names(node: Schema, name: str) -> bool:
+    """Whether a schema speaks of a property by its name."""
+    return (
+        name in node.get("properties", {})
+        or name in node.get("required", [])
+        or any(name in [one, *others] for one, others in node.get("dependentRequired", {}).items())
+        or name in node.get("dependentSchemas", {})
+    )
+
+
+def _of_member(node: Schema, name: str) -> list[Any]:
+    """The schemas that a schema may hold a member to. Its patterns are not run: each of them may match."""
+    if name in node.get("properties", {}):
+        return [node["properties"][name], *node.get("patternProperties", {}).values()]
+    others = [node[keyword] for keyword in ("additionalProperties", "unevaluatedProperties") if keyword in node]
+    return [*node.get("patternProperties", {}).values(), *others]
+
+
+def _of_item(node: Schema, index: int) -> list[Any]:
+    """The schemas that a schema may hold an item to."""
+    places = cast("list[Any]", node.get("prefixItems", []))
+    own = places[index : index + 1] or [node[keyword] for keyword in ("items", "unevaluatedItems") if keyword in node]
+    return [*own, *([node["contains"]] if "contains" in node else [])]
 
 
 def _fixed(schema: Any, otherwise: Any) -> list[Any]:
@@ -117,6 +166,10 @@ def property_names(schema: Schema, pattern: str, length_max: int, start: str = "
     """
     found = {name for _, node in walk(schema) for name in node.get("properties", {})}
     found |= {name for _, node in walk(schema) for name in node.get("required", [])}
+    found |= {name for _, node in walk(schema) for name in node.get("dependentSchemas", {})}
+    for _, node in walk(schema):
+        for name, others in node.get("dependentRequired", {}).items():
+            found |= {name, *others}
     return wire_names(found, pattern, length_max, start=start)
 
 
@@ -145,6 +198,7 @@ def _renamed_reference(ref: str, table: Mapping[str, str]) -> str:
     steps = ref.split("/")
     for index in range(1, len(steps) - 1):
         if steps[index] == "properties":
-            real = steps[index + 1].replace("~1", "/").replace("~0", "~")
-            steps[index + 1] = table.get(real, real).replace("~", "~0").replace("/", "~1")
+            real = unquote(steps[index + 1]).replace("~1", "/").replace("~0", "~")
+            if real in table:
+                steps[index + 1] = quote(table[real].replace("~", "~0").replace("/", "~1"), safe="~$")
     return "/".join(steps)

@@ -13,6 +13,7 @@ from ...spec.places import follow
 from .words import told_rule
 
 _LISTS = ("allOf", "anyOf", "oneOf")
+_OWN = frozenset({"title", "description", "default", "examples", "$comment", "$schema", "$id", "$defs", "definitions"})
 _DEPTH = 8
 
 
@@ -32,6 +33,7 @@ def plain_root(schema: Schema, forbidden: frozenset[str]) -> tuple[Schema, list[
     schema = _entered(schema)
     lost = sorted(forbidden & schema.keys())
     plain: Schema = {"type": "object", **{key: value for key, value in schema.items() if key not in lost}}
+    plain["type"] = "object"  # whatever else it lists: arguments are nothing else
     properties: dict[str, Any] = dict(plain.get("properties", {}))
     required: list[str] = list(plain.get("required", []))
     for keyword in (keyword for keyword in lost if keyword in _LISTS):
@@ -43,13 +45,18 @@ def plain_root(schema: Schema, forbidden: frozenset[str]) -> tuple[Schema, list[
 
 
 def _entered(schema: Schema) -> Schema:
-    """The root itself where it is only a reference, as Pydantic writes a recursive model; its own keywords win."""
+    """The root itself where it is a reference, as Pydantic writes a recursive model.
+
+    Its own annotations win. Where both say something else of the same, both hold.
+    """
     for _ in range(_DEPTH):
         ref = schema.get("$ref")
         target = follow(schema, ref) if isinstance(ref, str) else None
         if not isinstance(target, dict) or target is schema:
             break
         rest = {key: value for key, value in schema.items() if key != "$ref"}
+        if any(target[key] != rest[key] for key in target.keys() & rest.keys() - _OWN):
+            return {**rest, "allOf": [*rest.get("allOf", []), {"$ref": ref}]}
         schema = {**target, **rest}
     return schema
 
