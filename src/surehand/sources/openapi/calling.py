@@ -14,9 +14,7 @@ from ...errors import BusinessError, OutcomeUnknown, Unavailable
 from .request import Prepared
 
 MAX_ANSWER_BYTES: Final = 8 * 1024 * 1024
-_UNFIT: Final = (
-    "These arguments make no request that can be sent: an argument is too long, or holds what HTTP does not."
-)
+_UNFIT: Final = "These arguments make no request that can be sent: one is too long, or holds what HTTP does not."
 _SENDING: Final = ("http11.send_request_headers.started", "http2.send_request_headers.started")
 
 
