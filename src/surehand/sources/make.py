@@ -24,6 +24,8 @@ def make_source(name: str, settings: SourceSettings, folder: Path) -> tuple[Sour
     """
     match settings.kind:
         case "openapi":
+            if find_spec("httpx2") is None or find_spec("yaml") is None:
+                raise ConfigError(f"sources.{name}: install surehand[openapi], which reads descriptions and calls APIs")
             from .openapi.check import check
 
             check(name, settings)
