@@ -84,8 +84,7 @@ def open_engine(
     )
     services.interceptors.extend(around)
     check_catalog(registry.catalog, settings.quotas)
-    _apply(services, settings)
-    _keep_sources(services, registry, settings)
+    _apply(services, settings, registry)
     engine = Engine(services, registry, load, anchor, complete)
     engine.in_scratch = partial(_in_scratch, engine, settings, resolver, clock)
     return engine
@@ -137,7 +136,7 @@ def open_project(
     )
 
 
-def _apply(services: Services, settings: Settings) -> None:
+def _apply(services: Services, settings: Settings, registry: Registry) -> None:
     """What the settings say to the stages.
 
     Raises:
@@ -147,6 +146,7 @@ def _apply(services: Services, settings: Settings) -> None:
     services.strictness = settings.arguments
     services.always = settings.always
     services.quotas = settings.quotas
+    _keep_sources(services, registry, settings)
     _attend(services, settings)
 
 

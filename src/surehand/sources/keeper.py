@@ -156,7 +156,8 @@ class _Line:
         self._versions |= offered
         gone = self._versions - offered
         for one in self._versions:
-            self._keeper.registry.set_absent(*one.split("@", 1), one in gone)
+            name, _, version = one.partition("@")
+            self._keeper.registry.set_absent(name, version, one in gone)
         self._keeper.mark(
             self.source.name, dict.fromkeys(gone, f"the source {self.source.name!r} does not offer it now")
         )
