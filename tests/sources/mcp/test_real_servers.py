@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from surehand.sources import SourceSettings
+from tests import npm
 from tests.desk import until
 from tests.sources.mcp.servers import call, code, kept, names
-from tests.wire.aimock import AimockUnavailableError, find_node, install
 
 FOLDER = Path(__file__).parent / "node"
 pytestmark = pytest.mark.timeout(60)
@@ -24,12 +24,10 @@ pytestmark = pytest.mark.timeout(60)
 def node() -> Path:
     """Node, with the servers installed."""
     try:
-        found = find_node()
-        install(found, FOLDER)
-    except AimockUnavailableError as error:
+        npm.install(FOLDER)
+        return npm.node()
+    except npm.NpmUnavailableError as error:
         reason = str(error)
-    else:
-        return found
     if os.environ.get("SUREHAND_REQUIRE_WIRE") == "1":
         pytest.fail(f"SUREHAND_REQUIRE_WIRE=1, but {reason}", pytrace=False)
     pytest.skip(f"no reference servers: {reason}")
