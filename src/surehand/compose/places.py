@@ -152,6 +152,8 @@ def within(settings: Settings, folder: Path, project: Path) -> Settings:
 
 def _within(source: SourceSettings, folder: Path) -> SourceSettings:
     """A source whose paths are below a folder."""
+    if source.command:
+        return msgspec.structs.replace(source, folder=str(folder / source.folder))
     if not source.document or "://" in source.document:
         return source
     return msgspec.structs.replace(source, document=str(folder / source.document))

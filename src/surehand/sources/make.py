@@ -39,4 +39,4 @@ def make_source(name: str, settings: SourceSettings, folder: Path) -> tuple[Sour
             from .mcp import McpSource, check_settings
 
             check_settings(name, settings)
-            return McpSource(name, settings, folder), settings.approve or "pinned"
+            return McpSource(name, settings, folder / settings.folder), settings.approve or "pinned"

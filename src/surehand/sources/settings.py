@@ -27,6 +27,8 @@ class SourceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     """`openapi`: where the API is, if not where its description says; `mcp`: the server, by streamable HTTP."""
     command: tuple[str, ...] = ()
     """`mcp`: the server's program and its arguments, spoken to by stdio."""
+    folder: str = ""
+    """`mcp`: where the program runs; by default in the project's folder."""
     environment: tuple[str, ...] = ()
     """`mcp`: names of environment variables that the program gets, besides what any program needs."""
     headers: Mapping[str, str] = {}

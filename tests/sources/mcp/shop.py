@@ -53,13 +53,16 @@ class Shop:
     async def _more(self) -> str:
         return "more"
 
-    def app(self, *, era: str = "both", token: str = "", drop: list[str] | None = None, **more: Any) -> Any:
+    def app(
+        self, *, era: str = "both", token: str = "", drop: list[str] | None = None, instead: Any = None, **more: Any
+    ) -> Any:
         """Its HTTP application.
 
         Args:
             era: `old` refuses the newer one, as servers do that do not know it.
             token: What must be in the header `x-token`.
             drop: Names of tools whose next call has its effect and is not answered; each is taken out.
+            instead: Answers to calls, which never arrive then: status, content type, body; each is taken out.
             more: For the SDK.
         """
         inner = self.server.streamable_http_app(**more)
@@ -77,6 +80,8 @@ class Shop:
                 return await _plain(send, 400)
             self.era = version or self.era
             body = await _body(receive)
+            if instead and b'"tools/call"' in body:
+                return await _plain(send, *instead.pop())
             answers = _once(body, receive)
             for name in [one for one in drop or [] if b'"tools/call"' in body and f'"{one}"'.encode() in body]:
                 assert drop is not None
@@ -117,9 +122,14 @@ def _once(body: bytes, receive: Callable[[], Awaitable[Any]]) -> Callable[[], Aw
     return again
 
 
-async def _plain(send: Callable[[Any], Awaitable[None]], status: int) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain")]})
-    await send({"type": "http.response.body", "body": b"Bad Request"})
+async def _plain(
+    send: Callable[[Any], Awaitable[None]], status: int, kind: str = "text/plain", body: bytes = b""
+) -> None:
+    headers = [(b"location", b"https://elsewhere.test/mcp")] if 300 <= status < 400 else []
+    if kind:
+        headers.append((b"content-type", kind.encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
 
 
 if __name__ == "__main__":

@@ -177,6 +177,44 @@ async def test_private_addresses_are_reached_only_where_the_operator_says_so(tmp
         assert asked == []
 
 
+ANSWERS = [
+    pytest.param(202, "", b"", "unknown", id="accepted"),
+    pytest.param(200, "", b"", "unknown", id="empty"),
+    pytest.param(200, "text/html", b"<p>hello</p>", "unknown", id="html"),
+    pytest.param(200, "application/json", b"{not json", "unknown", id="garbage"),
+    pytest.param(200, "application/json", b'{"jsonrpc": "2.0", "id": 99, "result"', "unknown", id="cut"),
+    pytest.param(502, "text/html", b"<p>bad gateway</p>", "unknown", id="gateway"),
+    pytest.param(503, "text/plain", b"", "unknown", id="overload"),
+    pytest.param(200, "application/json", b"[" + b"1," * 17_000_000 + b"1]", "unknown", id="huge"),
+    pytest.param(403, "text/html", b"no", "error", id="forbidden"),
+    pytest.param(429, "", b"", "error", id="busy"),
+    pytest.param(307, "", b"", "error", id="redirect"),
+    pytest.param(
+        400,
+        "application/json",
+        b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32602, "message": "no such account"}}',
+        "error",
+        id="invalid",
+    ),
+]
+
+
+@pytest.mark.parametrize(("status", "kind", "body", "wanted"), ANSWERS)
+async def test_whether_a_call_may_have_arrived(
+    tmp_path: Path, status: int, kind: str, body: bytes, wanted: str
+) -> None:
+    shop = the_shop.Shop()
+    answers: list[tuple[int, str, bytes]] = []
+    async with served(shop.app(instead=answers)) as url, kept(tmp_path, shop=at(url)) as engine:
+        answers.append((status, kind, body))
+        result = await call(engine, "mcp__shop_count", of="apples")
+        assert (result.status, answers) == (wanted, [])
+        if status == 400:
+            assert (code(result), "no such account" in result.content) == ("TOOL_BUSINESS_ERROR", True)
+        assert (await call(engine, "mcp__shop_count", key="k2", of="pears")).status == "ok"
+        assert shop.done == ["count pears"]
+
+
 BAD = [
     ({}, "either a command"),
     ({"command": ("a",), "url": "https://a.test/mcp"}, "either a command"),

@@ -56,8 +56,8 @@ def _wrong_program(settings: SourceSettings) -> str:
 
 
 def _wrong_endpoint(settings: SourceSettings) -> str:
-    if settings.environment:
-        return "environment is for a server with a command; one with a url gets headers"
+    if settings.environment or settings.folder:
+        return "environment and folder are for a server with a command; one with a url gets headers"
     for header in settings.headers:
         if not _HEADER.fullmatch(header) or header.lower() in _RESERVED or header.lower().startswith(_OWN):
             return f"{header!r:.100} is no header that can be set; the protocol's own are not"

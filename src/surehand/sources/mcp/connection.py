@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.shared.dispatcher import ProgressFnT
     from mcp.shared.exceptions import MCPError
+    from pydantic import TypeAdapter
 
 _log = logging.getLogger("surehand.sources")
 CONNECT_S: Final = 60.0
@@ -127,18 +129,15 @@ class Connection:
         """
         import mcp_types as types
         from mcp.shared.exceptions import MCPError
-        from pydantic import TypeAdapter, ValidationError
+        from pydantic import ValidationError
 
         if self._client is None or self.lost:
             raise NotSent(self.lost or "it is not connected")
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
-        answer: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
-            types.CallToolResult | types.InputRequiredResult
-        )
         self._calls += 1
         try:
             # Not `call_tool`: that holds the result against the output schema, which is the engine's to do.
-            result = await self._client.session.send_request(request, answer, progress_callback=progress)
+            result = await self._client.session.send_request(request, _answer(), progress_callback=progress)
         except MCPError as error:
             raise self._judged(error) from None
         except ValidationError as error:
@@ -199,12 +198,13 @@ class Connection:
         offered = client.server_capabilities.tools
         if offered is None or not offered.list_changed:
             return
-        tries = 0
+        tries, again = 0, False
         while not self.lost:
             try:
                 async with client.listen(tools_list_changed=True) as events:
-                    if tries:
+                    if again:
                         self.changed()  # what happened meanwhile was not told
+                    tries, again = 0, True
                     async for _ in events:
                         self.changed()
             except ListenNotSupportedError:
@@ -282,6 +282,14 @@ class Connection:
             self.changed()
             return Unavailable("the definition of the tool has changed")
         return BusinessError(said or f"The server refused the call ({error.code}).", details={"code": error.code})
+
+
+@cache
+def _answer() -> TypeAdapter[types.CallToolResult | types.InputRequiredResult]:
+    import mcp_types as types
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(types.CallToolResult | types.InputRequiredResult)
 
 
 def _leaves(error: BaseException) -> list[BaseException]:

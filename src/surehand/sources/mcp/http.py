@@ -103,7 +103,7 @@ class Door(httpx2.AsyncBaseTransport):
         status = response.status_code
         if request.method == "GET" and status == 404 and _SESSION in request.headers:
             self._lost("the server does not know the session any more")
-        if request.method != "POST" or status == 202 or 300 <= status < 400:
+        if request.method != "POST" or 300 <= status < 400:
             return response
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
@@ -113,8 +113,8 @@ class Door(httpx2.AsyncBaseTransport):
         body = await _read(response)
         if status >= 400:
             return self._refused(request, status, body)
-        if status < 300 and kind != "application/json" and body:
-            return self._failed("unreadable", f"it is neither JSON nor events but {kind[:80]!r}")
+        if _asks(request) and (status == 202 or kind != "application/json"):
+            return self._failed("unreadable", f"it is neither JSON nor events but HTTP {status} {kind[:80]!r}")
         if body is None:
             return self._failed("unreadable", f"it has more than {MAX_MESSAGE_BYTES} bytes")
         return httpx2.Response(status, headers=_without_length(response.headers), content=body)
@@ -148,6 +148,15 @@ def _forbidden(error: BaseException) -> str:
             return str(cause)
         cause = cause.__cause__ or cause.__context__
     return ""
+
+
+def _asks(request: httpx2.Request) -> bool:
+    """Whether the message is one that is answered: no notification, and no answer itself."""
+    try:
+        message: Any = json.loads(request.content)
+        return "id" in message and "method" in message
+    except (ValueError, TypeError, httpx2.StreamError):
+        return True
 
 
 async def _read(response: httpx2.Response) -> bytes | None:

@@ -19,7 +19,7 @@ def check(name: str, settings: SourceSettings) -> None:
     where = f"sources.{name}"
     if not settings.document:
         raise ConfigError(f"{where}: document is missing; write the file or URL of the OpenAPI description")
-    for field in ("command", "environment"):
+    for field in ("command", "folder", "environment"):
         if getattr(settings, field):
             raise ConfigError(f"{where}: {field} belongs to the kind 'mcp'; remove it")
     remote = "://" in settings.document
