@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -59,7 +59,9 @@ class Shelf:
 
 
 @asynccontextmanager
-async def kept(*sources: tuple[Shelf, Any], pins: Pins | None = None, tools: Sequence[Tool] = ()) -> Any:
+async def kept(
+    *sources: tuple[Shelf, Any], pins: Pins | None = None, tools: Sequence[Tool] = ()
+) -> AsyncGenerator[sh.Engine]:
     engine = sh.open_engine(store="sqlite://", tools=tools)
     services = engine.services
     keeper = Keeper(
