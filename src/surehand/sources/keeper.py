@@ -39,7 +39,6 @@ class Keeper:
         problem: Is told, in words without secrets, what is wrong; like `Services.emit`.
         clock: For `SourceStatus.since_us`.
         first_s: How long the start waits for the first answer of all.
-        close_s: How long stopping waits for each.
         waits_s: Seconds before each further try.
     """
 

@@ -12,12 +12,12 @@ from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
 from ..json_value import copied, list_of_objects, object_of, text_of
-from ..message import Message, ModelTurn, SystemMessage, Usage, UserMessage
+from ..message import Message, ModelTurn, Usage
 from ..offering.offer import Offer
 from ..stops import settle
 from .cohere_fold import EventsFold
 from .format import Format
-from .openai_call import new_call, sent_call
+from .openai_call import conversation, new_call, sent_call
 from .openai_chat import image_part
 
 _CHOICES: Final = {"none": "NONE", "required": "REQUIRED"}
@@ -33,14 +33,8 @@ class Cohere(Format):
         See `Dialect.request`. `strict_tools` holds for all tools of a request.
         """
         check(choice, self.profile, export.names)
-        written: list[dict[str, Any]] = []
-        for entry in whole(messages, self.profile, export.names):
-            if isinstance(entry, SystemMessage):
-                written.append({"role": "system", "content": entry.content})
-            elif isinstance(entry, UserMessage):
-                written.append({"role": "user", "content": entry.content})
-            else:
-                written.extend(_exchange(entry, self.profile.name))
+        entries = whole(messages, self.profile, export.names)
+        written = conversation(entries, lambda exchange: _exchange(exchange, self.profile.name))
         request: dict[str, Any] = {"messages": written}
         if export.tools:
             request["tools"] = list(export.tools)

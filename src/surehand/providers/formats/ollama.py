@@ -16,11 +16,12 @@ from ..dialect import Fold
 from ..export import Export
 from ..history import Exchange, PairedCall, whole
 from ..json_value import copied, list_of_objects, object_of, text_of, whole_number
-from ..message import Message, ModelTurn, SystemMessage, Usage, UserMessage
+from ..message import Message, ModelTurn, Usage
 from ..offering.offer import Offer
 from ..stops import settle
 from .format import Format
 from .ollama_fold import ChunksFold
+from .openai_call import conversation
 
 
 class Ollama(Format):
@@ -29,14 +30,8 @@ class Ollama(Format):
     def request(self, messages: Sequence[Message], export: Export, choice: Choice = AUTO) -> dict[str, Any]:
         """`messages`, and `tools` if there are any. See `Dialect.request`."""
         check(choice, self.profile, export.names)
-        written: list[dict[str, Any]] = []
-        for entry in whole(messages, self.profile, export.names):
-            if isinstance(entry, SystemMessage):
-                written.append({"role": "system", "content": entry.content})
-            elif isinstance(entry, UserMessage):
-                written.append({"role": "user", "content": entry.content})
-            else:
-                written.extend(_exchange(entry, self.profile.name))
+        entries = whole(messages, self.profile, export.names)
+        written = conversation(entries, lambda exchange: _exchange(exchange, self.profile.name))
         return {"messages": written, "tools": list(export.tools)} if export.tools else {"messages": written}
 
     def decode(self, response: Mapping[str, Any], export: Export) -> ModelTurn:

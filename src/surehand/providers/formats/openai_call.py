@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..arguments import as_text
 from ..calls import sent_text
-from ..history import PairedCall
+from ..history import Entry, Exchange, PairedCall
 from ..json_value import object_of
+from ..message import SystemMessage
+
+
+def conversation(
+    entries: Iterable[Entry], exchanged: Callable[[Exchange], Iterable[dict[str, Any]]]
+) -> list[dict[str, Any]]:
+    """A conversation as messages with a role and a text; `exchanged` writes a turn and its results."""
+    written: list[dict[str, Any]] = []
+    for entry in entries:
+        if isinstance(entry, Exchange):
+            written.extend(exchanged(entry))
+        else:
+            role = "system" if isinstance(entry, SystemMessage) else "user"
+            written.append({"role": role, "content": entry.content})
+    return written
 
 
 def sent_call(entry: Mapping[str, Any], call: PairedCall) -> dict[str, Any]:
